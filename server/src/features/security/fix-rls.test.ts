@@ -1,4 +1,5 @@
 // Row rules that a scan finds open, and that fixRls closes: the requests are really sent, before and after.
+import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
@@ -92,6 +93,38 @@ describe('fixRls', () => {
     const { applied } = (await fix(app, 'Vote')).body;
     expect(applied).toEqual([{ entity_name: 'Vote', operations: found.open_operations }]);
     expect((await scan(app)).result.rls_recommendations).toEqual([]);
+  });
+});
+
+describe('records that take too long to count', () => {
+  /** As if every statement on records exceeded its time limit. */
+  const slowDown = () =>
+    sql`create function take_too_long() returns boolean language plpgsql as $$
+        begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$;
+      create policy take_too_long on entity_records using (take_too_long());
+      alter table entity_records enable row level security`.execute(world.db);
+  const speedUp = () =>
+    sql`alter table entity_records disable row level security;
+      drop policy take_too_long on entity_records; drop function take_too_long`.execute(world.db);
+
+  it('make the group partial; what is open is still reported, and fixRls changes nothing that it can not check', async () => {
+    const app = await publicApp();
+    await putSchema(app, 'Order', { read: true });
+    await putSchema(app, 'Note', { read: true });
+    await world.call('POST', `/api/apps/${app.id}/entities/Order`, { as: token, body: { total: 5 } });
+    await slowDown();
+    const { result } = await scan(app).finally(speedUp);
+    expect((await read(app)).headers['x-scan-coverage']).toContain('rls=partial;reason=too_large');
+    const [first, second] = result.rls_recommendations;
+    expect([first.entity_name, second.entity_name].sort()).toEqual(['Note', 'Order']);
+    for (const found of [first, second]) expect(found.description).toContain('could not be counted in time');
+
+    const opened = { read: true, update: true };
+    await putSchema(app, 'Order', opened); // opened after the scan, so that it is still open after the fix
+    await slowDown();
+    const fixed = (await fix(app, 'Order').finally(speedUp)).body;
+    expect(fixed).toEqual({ applied: [], failed: [{ entity_name: 'Order', reason: 'write_failed' }] });
+    expect(await getRules(app, 'Order')).toEqual(opened);
   });
 });
 

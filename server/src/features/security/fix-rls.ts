@@ -4,6 +4,7 @@ import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { incrementRevision } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { isStatementTimeout } from '../../kit/db/failures.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -68,7 +69,7 @@ export async function fixRls(
 /** Anything else is a bug, or an outage, and fails the request. */
 function toReason(error: unknown): FailedReason {
   if (error instanceof NotFixed) return error.reason;
-  if (error instanceof ValidationError || error instanceof Problem) return 'write_failed';
+  if (error instanceof ValidationError || error instanceof Problem || isStatementTimeout(error)) return 'write_failed';
   throw error;
 }
 

@@ -24,7 +24,7 @@ import {
 } from './store.ts';
 
 /** Raised with any change of the rules. A result of another version is not shown. */
-export const scannerVersion = 1;
+export const scannerVersion = 2;
 
 /** The queue table of scans, and its wake-up topic. */
 export const scanQueue = 'security_scans';

@@ -74,7 +74,7 @@ describe('before a worker runs', () => {
       status: 200,
       body: { status: 'none', result: null, static_code_enabled: false, ignored_fingerprints: [] },
     });
-    expect(got.headers['x-scanner-version']).toBe('1');
+    expect(got.headers['x-scanner-version']).toBe('2');
     expect(got.headers['x-scan-coverage']).toBeUndefined();
   });
 
@@ -343,6 +343,31 @@ describe('dependencies', () => {
     advisories.setFaults({ call: '*', fault: 'error_before' });
     await compare(1.1);
     expect((await read(app)).body).toEqual(before);
+  });
+
+  it('are marked as compared before the comparison begins, so that one which ends the process is not the next', async () => {
+    const app = await newApp();
+    await put(app, { 'package-lock.json': lockfile });
+    await scan(app);
+    const readAt = async () =>
+      (
+        await world.db
+          .selectFrom('security_results')
+          .where('app_id', '=', app.id)
+          .select('advisories_read_at')
+          .executeTakeFirstOrThrow()
+      ).advisories_read_at?.getTime();
+    const [before, calls] = [await readAt(), advisories.calls.length];
+    advisories.setFaults({ call: 'querybatch', fault: 'delay', delay_ms: 1_000 });
+    let isEnded = false;
+    const comparison = compare(1.1)?.then(() => {
+      isEnded = true;
+    });
+    await expect.poll(() => advisories.calls.length, { timeout: 10_000, interval: 20 }).toBeGreaterThan(calls);
+    const after = await readAt();
+    expect(isEnded).toBe(false);
+    expect(after).toBeGreaterThan(before ?? 0);
+    await comparison;
   });
 
   it('are compared within two hours if the database did not answer the scan', async () => {

@@ -1,5 +1,6 @@
 // Owns what the rules of an app's entities open to people whom the records have nothing to do with, with a proof: how many
 // records they reach, and which fields they see or write.
+import { isStatementTimeout } from '../../../kit/db/failures.ts';
 import { hold } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import { decideRule } from '../rules/decide.ts';
@@ -16,8 +17,8 @@ export interface OpenRules {
   readonly entity_name: string;
   /** Not empty. The worst comes first. */
   readonly operations: readonly OpenOperation[];
-  /** Of the first operation: how many of the newest 10,000 records it reaches. 0 for create. */
-  readonly reachable_records: number;
+  /** Of the first operation: how many of the newest 10,000 records it reaches. 0 for create. Null: they were not counted in time. */
+  readonly reachable_records: number | null;
   /** Names of fields that the first operation shows or sets. */
   readonly sample_fields: readonly string[];
 }
@@ -27,7 +28,10 @@ export interface SchemaToScan {
   readonly document: Readonly<Record<string, unknown>>;
 }
 
-/** `isComplete` is false if the rules of an entity took too many steps to decide. */
+/**
+ * `isComplete` is false if the rules of an entity took too many steps to decide, or its records too long to count. After one that
+ * took too long, no others are counted: each could take as long.
+ */
 export async function findOpenRules(
   db: Db,
   access: AppScope,
@@ -36,6 +40,7 @@ export async function findOpenRules(
 ): Promise<{ readonly entities: OpenRules[]; readonly isComplete: boolean }> {
   const entities: OpenRules[] = [];
   let isComplete = true;
+  let isCounting = true;
   for (const { name, document } of schemas) {
     const parsed = parseSchema(document, [], 'stored');
     if ('faults' in parsed) {
@@ -47,7 +52,11 @@ export async function findOpenRules(
     const operations = found.open.toSorted((a, b) => rank(a) - rank(b));
     const [worst] = operations;
     if (worst === undefined) continue;
-    const reachable_records = worst.operation === 'create' ? 0 : await countReachable(db, access, parsed.schema, worst);
+    let reachable_records: number | null = worst.operation === 'create' ? 0 : null;
+    if (reachable_records === null && isCounting) {
+      reachable_records = await countInTime(() => countReachable(db, access, parsed.schema, worst));
+    }
+    if (reachable_records === null) isComplete = isCounting = false;
     entities.push({
       entity_name: name,
       operations,
@@ -84,6 +93,13 @@ const findPrincipal = (principal: Stranger) => (principal === 'anonymous' ? anon
 
 const countReachable = (db: Db, access: AppScope, { name, rules }: EntitySchema, worst: OpenOperation) =>
   countAllowedRecords(db, access, name, decideRule(rules[worst.operation], findPrincipal(worst.principal)));
+
+/** Null if the statement exceeded its time limit. */
+const countInTime = (count: () => Promise<number>): Promise<number | null> =>
+  count().catch((error: unknown) => {
+    if (isStatementTimeout(error)) return null;
+    throw error;
+  });
 
 const maxFields = 10;
 

@@ -33,6 +33,7 @@ import {
 
 export function checkHandlers(flow: Flow, module: Module, handlers: readonly Handler[]): readonly Hit[] {
   return handlers.flatMap((handler) => {
+    if (handler.isMiddleware === true) return [];
     const inner = delegateOf(flow, handler);
     const at = sensitiveCalls(flow, inner.fn, new Set(), 0).find((call) => !isCallerChecked(flow, inner, call));
     if (at === undefined) return [];
@@ -260,20 +261,31 @@ function isWebhook(module: Module, { fn, route }: Handler): boolean {
 export function checkCors(flow: Flow, module: Module, reflected: readonly Hit[]): readonly Hit[] {
   const hits: Hit[] = [];
   const allowsCookies = allowsCredentials(module.source.text);
-  if (allowsCookies) hits.push(...reflected);
+  // The header with the origin and the one for credentials may be set in two files.
+  const imported = () => module.imports.slice(0, 20).map((path) => flow.program.open(path)?.source.text ?? '');
+  if (reflected.length > 0 && (allowsCookies || imported().some(allowsCredentials))) hits.push(...reflected);
   for (const node of nodesOf(module.source)) {
-    if (ts.isCallExpression(node) && /(^|\.)(cors|enableCors|fastifyCors|oakCors)$/.test(dottedName(node.expression))) {
+    if (ts.isCallExpression(node) && isCorsFunction(flow, node.expression)) {
       hits.push(...corsCall(flow, node));
     } else if (
       ts.isCallExpression(node) &&
       methodName(node) === 'register' &&
-      /cors/i.test(node.arguments[0]?.getText() ?? '')
+      node.arguments[0] !== undefined &&
+      isCorsFunction(flow, node.arguments[0])
     ) {
       hits.push(...corsCall(flow, node, 1));
     } else if (allowsCookies && isStar(node))
       hits.push({ rule: 'open_cors', at: node, label: 'request', source: node });
   }
   return hits;
+}
+
+/** By its name, or by the package that it comes from. */
+function isCorsFunction(flow: Flow, node: ts.Expression): boolean {
+  if (/(^|\.)(cors|enableCors|fastifyCors|oakCors)$/i.test(dottedName(node))) return true;
+  const bare = unwrap(node);
+  const imported = ts.isIdentifier(bare) ? declarationOf(flow.program, bare)?.imported : undefined;
+  return imported !== undefined && /(^|[/:@])cors(@[\d^~].*)?$/.test(imported.specifier);
 }
 
 const allowsCredentials = (text: string): boolean =>
@@ -291,6 +303,22 @@ function isStar(node: ts.Node): boolean {
 function corsCall(flow: Flow, call: ts.CallExpression, index = 0): readonly Hit[] {
   const argument = call.arguments[index];
   const options = argument && (constantInitialiserOf(flow.program, argument) ?? unwrap(argument));
+  // `cors((request, done) => done(null, { origin: true, credentials: true }))`
+  if (options !== undefined && isFunction(options))
+    return objectsIn(options).flatMap((each) => corsOptions(flow, each));
+  return corsOptions(flow, options);
+}
+
+function objectsIn(fn: FunctionNode): readonly ts.ObjectLiteralExpression[] {
+  const objects: ts.ObjectLiteralExpression[] = [];
+  walk(fn, (node) => {
+    if (ts.isObjectLiteralExpression(node)) objects.push(node);
+    return objects.length < 20;
+  });
+  return objects;
+}
+
+function corsOptions(flow: Flow, options: ts.Expression | undefined): readonly Hit[] {
   if (propertyOf(options, 'credentials')?.kind !== ts.SyntaxKind.TrueKeyword) return [];
   const origin = propertyOf(options, 'origin') ?? methodOf(options, 'origin');
   if (origin === undefined || !isOpenOrigin(flow, origin)) return [];
@@ -310,7 +338,7 @@ function isOpenOrigin(flow: Flow, node: ts.Node): boolean {
   const expression = readRegExp(value);
   if (expression !== undefined) {
     const isWhole = expression.source.startsWith('^') && expression.source.endsWith('$');
-    return !isWhole || (usesSafeAfterMatch(expression, true) & uses.cors) === 0;
+    return !isWhole || (usesSafeAfterMatch(expression, true, true) & uses.cors) === 0;
   }
   if (ts.isArrayLiteralExpression(value)) return value.elements.some((each) => isOpenOrigin(flow, each));
   return findFunctions(flow.program, value).some((fn) => acceptsAnyOrigin(flow, fn));

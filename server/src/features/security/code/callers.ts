@@ -10,7 +10,9 @@ import {
   isFunction,
   isInside,
   methodName,
+  propertyOf,
   receiverOf,
+  returnsOf,
   statementOf,
   statementsOf,
   textOf,
@@ -21,8 +23,11 @@ import {
 /** Whether the caller is known at a node of a handler: what runs before the handler checks it, or a check comes before the node. */
 export function isCallerChecked(flow: Flow, handler: Handler, at: ts.Node): boolean {
   if (handler.before.some((step) => isCheckingStep(flow, step)) || isSignIn(handler.fn)) return true;
-  return checksIn(flow, handler.fn).some((check) => precedes(check, at) && decides(check, at));
+  return isCheckedAt(flow, handler.fn, at);
 }
+
+const isCheckedAt = (flow: Flow, fn: FunctionNode, at: ts.Node): boolean =>
+  checksIn(flow, fn).some((check) => precedes(check, at) && decides(check, at));
 
 const passwordCalls =
   /^(compare|compareSync|verifyPassword|checkPassword|comparePassword|signInWithPassword|signUp|hashPassword|hash|hashSync)$/;
@@ -33,7 +38,7 @@ function isSignIn(fn: FunctionNode): boolean {
   walk(fn, (node) => {
     if (!ts.isCallExpression(node)) return !isFound;
     const name = methodName(node) ?? dottedName(node.expression);
-    isFound ||= passwordCalls.test(name) && /passw|pwd/i.test(node.getText());
+    isFound ||= passwordCalls.test(name) && /passw|pwd/i.test(node.getText()) && isResultUsed(node);
     return !isFound;
   });
   return isFound;
@@ -51,12 +56,15 @@ function checksIn(flow: Flow, fn: FunctionNode): readonly ts.Expression[] {
 
 /** Whether a check always runs before a node: no branch that the node is not in leads to it. */
 function precedes(check: ts.Node, node: ts.Node): boolean {
+  if (isInside(check, node)) return isArgumentOf(check, node);
   if (check.getEnd() > node.getStart() && !isInside(node, check)) return false;
   let at: ts.Node = check;
   for (; at.parent !== undefined && !isInside(node, at.parent); at = at.parent) {
     const { parent } = at;
-    if (ts.isIfStatement(parent) && parent.expression !== at) return false;
-    if (ts.isIfStatement(parent)) {
+    if (ts.isIfStatement(parent) && parent.expression !== at) {
+      const other = parent.thenStatement === at ? parent.elseStatement : parent.thenStatement;
+      if (other === undefined || !alwaysExits(other)) return false;
+    } else if (ts.isIfStatement(parent)) {
       if (!isAlwaysEvaluated(parent.expression, check, !alwaysExits(parent.thenStatement))) return false;
     } else if (ts.isConditionalExpression(parent) && parent.condition !== at) return false;
     else if (ts.isCaseOrDefaultClause(parent) || ts.isCatchClause(parent)) return false;
@@ -65,6 +73,12 @@ function precedes(check: ts.Node, node: ts.Node): boolean {
   }
   // Both are in one branching statement: the condition comes before its branches.
   return !(ts.isIfStatement(at.parent ?? at) && !isConditionOf(at)) || isInside(node, at);
+}
+
+/** What is passed to a call runs before it, but not what is in a function that is passed. */
+function isArgumentOf(check: ts.Node, node: ts.Node): boolean {
+  for (let at = check; at !== node; at = at.parent) if (isFunction(at)) return false;
+  return true;
 }
 
 const isConditionOf = (node: ts.Node): boolean => ts.isIfStatement(node.parent) && node.parent.expression === node;
@@ -94,14 +108,61 @@ function isAlwaysEvaluated(condition: ts.Expression, part: ts.Node, isMet: boole
 
 /** Whether the outcome of a check decides if a node is reached: it throws, or a condition before the node looks at its result. */
 function decides(check: ts.Expression, node: ts.Node): boolean {
-  if (isInCondition(check)) return true;
+  const condition = ifStatementOf(check);
+  if (condition !== undefined) return isInBranch(node, condition) || leavesBranch(condition);
+  if (isChoosing(check)) return true;
   const names = assignedNames(check);
-  const isHandled = isErrorHandled(check);
-  if (names.length === 0) return !isHandled;
+  const isHandled = isErrorHandled(check, node);
+  if (names.length === 0) return !isHandled && !isDropped(check);
   const owner = enclosing(check);
   const derived = [...names, ...derivedNames(owner, names)];
   if (isLeftByCondition(derived, check, node)) return true;
-  return !isHandled && (throwsItself(check) || isUsedWithoutDoubt(owner, names));
+  return !isHandled && !onlyCompares(check) && (throwsItself(check) || isUsedWithoutDoubt(owner, names));
+}
+
+/** The `if` whose condition a check is part of. */
+function ifStatementOf(check: ts.Node): ts.IfStatement | undefined {
+  for (let at = check; at.parent !== undefined && !isFunction(at.parent); at = at.parent) {
+    if (ts.isIfStatement(at.parent) && at.parent.expression === at) return at.parent;
+    if (ts.isStatement(at.parent) || ts.isConditionalExpression(at.parent)) return undefined;
+  }
+  return undefined;
+}
+
+/** `check ? a : b`, `check && a`, `return check` */
+function isChoosing(check: ts.Node): boolean {
+  for (let at = check; at.parent !== undefined && !isFunction(at.parent); at = at.parent) {
+    const { parent } = at;
+    if (ts.isConditionalExpression(parent) && parent.condition === at) return true;
+    if (ts.isWhileStatement(parent) && parent.expression === at) return true;
+    if (ts.isStatement(parent)) return ts.isReturnStatement(parent);
+  }
+  return false;
+}
+
+const isInBranch = (node: ts.Node, { thenStatement, elseStatement }: ts.IfStatement): boolean =>
+  isInside(node, thenStatement) || (elseStatement !== undefined && isInside(node, elseStatement));
+
+const leavesBranch = ({ thenStatement, elseStatement }: ts.IfStatement): boolean =>
+  alwaysExits(thenStatement) || (elseStatement !== undefined && alwaysExits(elseStatement));
+
+/** Functions that return whether two values are equal, or valid: nothing happens if nobody looks at the result. */
+const onlyCompares = (node: ts.Node): boolean =>
+  ts.isBinaryExpression(node) ||
+  (ts.isCallExpression(node) &&
+    (/^(timingSafeEqual|safeEqual|safeCompare|secureCompare|constantTimeEqual|tsscmp|compare|compareSync|validateRequest|validateRequestWithBody|is[A-Z]\w*)$/.test(
+      methodName(node) ?? dottedName(node.expression),
+    ) ||
+      /(^|\.)(subtle|crypto)\.verify$/.test(dottedName(node.expression))));
+
+/** A result that nobody looks at, or a promise that nobody waits for. */
+function isDropped(check: ts.Expression): boolean {
+  const statement = statementOf(check);
+  if (!ts.isExpressionStatement(statement)) return false;
+  const chained = check.parent.parent;
+  const isLeftRunning =
+    chained === statement.expression && ts.isCallExpression(chained) && methodName(chained) === 'then';
+  return isLeftRunning || onlyCompares(check);
 }
 
 /** Functions that throw if what they verify is wrong, so that nobody needs to look at their result. */
@@ -145,8 +206,7 @@ function isLeftByCondition(names: readonly string[], after: ts.Node, node: ts.No
 function isLeaving(statement: ts.Statement, names: readonly string[]): boolean {
   if (ts.isIfStatement(statement)) {
     if (!mentions(statement.expression.getText(), names)) return false;
-    const { thenStatement, elseStatement } = statement;
-    return leavesStatement(thenStatement) || (elseStatement !== undefined && leavesStatement(elseStatement));
+    return leavesBranch(statement) && !letsNobodyThrough(statement, names);
   }
   if (!ts.isExpressionStatement(statement)) return false;
   const call = unwrap(statement.expression);
@@ -159,7 +219,32 @@ function isLeaving(statement: ts.Statement, names: readonly string[]): boolean {
   );
 }
 
-const leavesStatement = (node: ts.Statement): boolean => alwaysExits(node) || (ts.isBlock(node) && leavesBlock(node));
+/** `if (user && user.role !== 'admin') return`: without a user it is not met. */
+function letsNobodyThrough({ expression, elseStatement }: ts.IfStatement, names: readonly string[]): boolean {
+  if (elseStatement !== undefined) return false;
+  return evaluate(expression, names, false) === false && evaluate(expression, names, true) === undefined;
+}
+
+/** The outcome of a condition if the names have a value (or, with false, have none). Undefined: it depends on more. */
+function evaluate(condition: ts.Expression, names: readonly string[], isSet: boolean): boolean | undefined {
+  const node = unwrap(condition);
+  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) {
+    const inner = evaluate(node.operand, names, isSet);
+    return inner === undefined ? undefined : !inner;
+  }
+  if (ts.isIdentifier(node) && names.includes(node.text)) return isSet;
+  if (ts.isPropertyAccessExpression(node) && names.includes(dottedName(node).split('.')[0] ?? '')) {
+    return isSet ? undefined : false;
+  }
+  if (!ts.isBinaryExpression(node)) return undefined;
+  const [left, right] = [evaluate(node.left, names, isSet), evaluate(node.right, names, isSet)];
+  const { kind } = node.operatorToken;
+  if (kind === ts.SyntaxKind.AmpersandAmpersandToken) {
+    return left === false || right === false ? false : left === undefined || right === undefined ? undefined : true;
+  }
+  if (kind !== ts.SyntaxKind.BarBarToken) return undefined;
+  return left === true || right === true ? true : left === undefined || right === undefined ? undefined : false;
+}
 
 const checkingNames =
   /auth(?!or)|jwt|session|user|admin|guard|protect|signed|signature|verif|secret|passport|clerk|login|token|apikey|api_key|owner|staff|role|permission|member|caller|identity/i;
@@ -168,11 +253,37 @@ const checkingNames =
 function isCheckingStep(flow: Flow, step: ts.Expression): boolean {
   const node = unwrap(step);
   if (ts.isArrayLiteralExpression(node)) return node.elements.some((each) => isCheckingStep(flow, each));
+  if (ts.isObjectLiteralExpression(node)) {
+    const hooks = ['preHandler', 'onRequest', 'preValidation', 'beforeHandle', 'middleware'];
+    return hooks.some((name) => {
+      const hook = propertyOf(node, name);
+      return hook !== undefined && isCheckingStep(flow, hook);
+    });
+  }
   const own = findFunctions(flow.program, ts.isCallExpression(node) ? node.expression : node);
-  if (own.length > 0) return own.some((fn) => hasCheck(flow, fn, new Set(), 0));
+  if (own.length > 0) return own.some((fn) => isCheckingFunction(flow, fn));
   const initialiser = constantInitialiserOf(flow.program, node);
   if (initialiser !== undefined && ts.isCallExpression(initialiser)) return isCheckingStep(flow, initialiser);
   return checkingNames.test(dottedName(ts.isCallExpression(node) ? node.expression : node));
+}
+
+/** A function that goes on with the request, by `next()` or by a function that it was passed, must check the caller before. */
+function isCheckingFunction(flow: Flow, fn: FunctionNode): boolean {
+  const onward = onwardCalls(fn);
+  if (onward.length === 0) return hasCheck(flow, fn, new Set(), 0);
+  return onward.some((call) => isCheckedAt(flow, fn, call));
+}
+
+function onwardCalls(fn: FunctionNode): readonly ts.CallExpression[] {
+  const passed = new Set(fn.parameters.flatMap(({ name }) => (ts.isIdentifier(name) ? [name.text] : [])));
+  const calls: ts.CallExpression[] = [];
+  walk(fn, (node) => {
+    if (!ts.isCallExpression(node) || !ts.isIdentifier(node.expression)) return true;
+    const { text } = node.expression;
+    if ((text === 'next' && node.arguments.length === 0) || (text !== 'next' && passed.has(text))) calls.push(node);
+    return true;
+  });
+  return calls;
 }
 
 const maxDepth = 5;
@@ -197,15 +308,15 @@ function isCheck(flow: Flow, node: ts.Node, seen: Set<FunctionNode>, depth: numb
 }
 
 const checkingCalls =
-  /^(me|getUser|getSession|getServerSession|currentUser|getCurrentUser|jwtVerify|verifyIdToken|verifySessionCookie|verify\w*|authenticate\w*|authorize\w*|require(Auth|User|Admin|Session|Role|SignedIn|Login|Caller|Owner|Member|Agent)\w*|ensure(Auth|User|Admin|Session|Role|SignedIn)\w*|assert(Auth|User|Admin|Session|Role|SignedIn|Caller)\w*|check(Auth|User|Admin|Session|Role|Token|Api|Key|Signature|Secret)\w*|is(Auth|Admin|SignedIn|Valid(Token|Signature|Request|Session))\w*|validate(Session|Token|Api|Request|Signature|Key|Webhook|User)\w*|getAuth|auth|timingSafeEqual|safeEqual|secureCompare|constantTimeEqual|constructEvent|constructEventAsync|signInWithPassword|signInWithIdToken|compare|compareSync|unsealData|getIronSession|introspect\w*|getToken|protect|exchangeCodeForSession|unwrapWebhook|validateRequestWithBody)$/;
+  /^(me|getUser|getSession|getServerSession|currentUser|getCurrentUser|jwtVerify|verifyIdToken|verifySessionCookie|verify\w*|authenticate\w*|authorize\w*|require(Auth|User|Admin|Session|Role|SignedIn|Login|Caller|Owner|Member|Agent)\w*|ensure(Auth|User|Admin|Session|Role|SignedIn)\w*|assert(Auth|User|Admin|Session|Role|SignedIn|Caller)\w*|check(Auth|User|Admin|Session|Role|Token|Api|Key|Signature|Secret)\w*|is(Auth|Admin|SignedIn|Valid(Token|Signature|Request|Session))\w*|validate(Session|Token|Api|Request|Signature|Key|Webhook|User)\w*|getAuth|auth|timingSafeEqual|safeEqual|secureCompare|constantTimeEqual|constructEvent|constructEventAsync|signInWithPassword|signInWithIdToken|compare|compareSync|unsealData|getIronSession|introspect\w*|getToken|protect|exchangeCodeForSession|unwrapWebhook|unmarshal|tsscmp|safeCompare)$/;
 const notChecking = /^(verifyEmailAddress|verifyEmail|authorizeUrl|verifyDomain|authorizationUrl)$/;
 
 function isCheckingCall(flow: Flow, call: ts.CallExpression, seen: Set<FunctionNode>, depth: number): boolean {
   const callees = findCallees(flow.program, call);
   if (callees.length > 0) {
     // A function that only returns whether the caller may, and whose answer nobody looks at, checks nothing.
-    const isDropped = ts.isExpressionStatement(statementOf(call)) && !isInCondition(call);
-    const isChecking = callees.some((fn) => hasCheck(flow, fn, seen, depth + 1) && (!isDropped || leaves(fn)));
+    const isUnread = ts.isExpressionStatement(statementOf(call)) && !isInCondition(call);
+    const isChecking = callees.some((fn) => hasCheck(flow, fn, seen, depth + 1) && (!isUnread || leaves(fn)));
     return isChecking || (isLookup(flow, call) && callees.some(looksUp));
   }
   const name = methodName(call) ?? dottedName(call.expression);
@@ -244,19 +355,33 @@ function looksUp(fn: FunctionNode): boolean {
 
 /** Whether the outcome of a check decides anything: it throws, or its result is looked at. */
 function isResultUsed(node: ts.Expression): boolean {
-  if (isInCondition(node)) return true;
+  const condition = ifStatementOf(node);
+  if (condition !== undefined) return !onlyLogs(condition);
+  if (isChoosing(node)) return true;
   const handled = isErrorHandled(node);
   const statement = statementOf(node);
   if (ts.isReturnStatement(statement) || !ts.isStatement(statement)) return true;
   const names = assignedNames(node);
-  if (names.length === 0) return !handled;
+  if (names.length === 0) return !handled && !isDropped(node);
   const owner = enclosing(statement);
   if (isTested(owner, [...names, ...derivedNames(owner, names)], statement)) return true;
-  return !handled && (throwsItself(node) || isUsedWithoutDoubt(owner, names));
+  return !handled && !onlyCompares(node) && (throwsItself(node) || isUsedWithoutDoubt(owner, names));
 }
 
-/** `.catch(() => null)`, or a `catch` that goes on. */
-function isErrorHandled(node: ts.Expression): boolean {
+/** Whether both branches only write to the log. */
+function onlyLogs({ thenStatement, elseStatement }: ts.IfStatement): boolean {
+  const isLog = (node: ts.Statement): boolean =>
+    ts.isBlock(node)
+      ? node.statements.every(isLog)
+      : ts.isExpressionStatement(node) && isLogCall(unwrap(node.expression));
+  return isLog(thenStatement) && (elseStatement === undefined || isLog(elseStatement));
+}
+
+const isLogCall = (node: ts.Node): boolean =>
+  ts.isCallExpression(node) && /(^|\.)(console|log|logger)(\.\w+)?$/.test(dottedName(node.expression));
+
+/** `.catch(() => null)`, or a `catch` that goes on to what `reached` is: not if that is in the same `try`. */
+function isErrorHandled(node: ts.Expression, reached?: ts.Node): boolean {
   for (let at: ts.Node = node; at.parent !== undefined && !ts.isStatement(at); at = at.parent) {
     const call = at.parent.parent;
     if (ts.isPropertyAccessExpression(at.parent) && at.parent.name.text === 'catch' && ts.isCallExpression(call))
@@ -265,6 +390,7 @@ function isErrorHandled(node: ts.Expression): boolean {
   for (let at: ts.Node = node; at.parent !== undefined && !isFunction(at); at = at.parent) {
     const { parent } = at;
     if (ts.isTryStatement(parent) && parent.tryBlock === at && parent.catchClause !== undefined) {
+      if (reached !== undefined && isInside(reached, at)) return false;
       return !leavesBlock(parent.catchClause.block);
     }
   }
@@ -291,7 +417,8 @@ function assignedNames(node: ts.Node): readonly string[] {
   for (let at = node; at.parent !== undefined && !ts.isStatement(at); at = at.parent) {
     const { parent } = at;
     if (ts.isVariableDeclaration(parent) && parent.initializer === at) return namesIn(parent.name);
-    if (ts.isBinaryExpression(parent) && parent.right === at) return [dottedName(parent.left)];
+    if (ts.isBinaryExpression(parent) && parent.right === at && /^(\?\?|\|\|)?=$/.test(parent.operatorToken.getText()))
+      return [dottedName(parent.left)];
   }
   return [];
 }
@@ -316,7 +443,7 @@ function isTested(owner: ts.Node, names: readonly string[], after: ts.Node): boo
     if (isFound || node.getEnd() < after.getStart()) return !isFound;
     if (ts.isIfStatement(node) || ts.isConditionalExpression(node)) {
       const condition = ts.isIfStatement(node) ? node.expression : node.condition;
-      isFound = mentions(condition.getText(), names);
+      isFound = mentions(condition.getText(), names) && !(ts.isIfStatement(node) && onlyLogs(node));
     } else if (ts.isBinaryExpression(node) && /^(&&|\|\|)$/.test(node.operatorToken.getText())) {
       isFound = mentions(node.left.getText(), names);
     } else if (ts.isSwitchStatement(node)) isFound = mentions(node.expression.getText(), names);
@@ -328,10 +455,26 @@ function isTested(owner: ts.Node, names: readonly string[], after: ts.Node): boo
   return isFound;
 }
 
-/** `user.id` throws if there is no user; `user?.id` does not. */
+/** `user.id` throws if there is no user; `user?.id` does not. A condition and the log only look at it. */
 function isUsedWithoutDoubt(owner: ts.Node, names: readonly string[]): boolean {
-  const text = owner.getText();
-  return names.some((name) => new RegExp(`(?<![\\w$.])${name.replace(/[.$]/g, '\\$&')}\\s*[.!\\[)},;]`).test(text));
+  let isFound = false;
+  walk(owner, (node) => {
+    if (isFound || isLogCall(node)) return false;
+    if (ts.isIdentifier(node) || ts.isPropertyAccessExpression(node)) {
+      isFound = names.includes(dottedName(node)) && isUse(node);
+    }
+    return !isFound;
+  });
+  return isFound;
+}
+
+function isUse(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isPropertyAccessExpression(parent)) return parent.expression === node && parent.questionDotToken === undefined;
+  if (ts.isVariableDeclaration(parent) || ts.isBindingElement(parent) || ts.isParameter(parent)) return false;
+  if (ts.isBinaryExpression(parent) && parent.left === node) return false;
+  if (ts.isIfStatement(parent) || ts.isPrefixUnaryExpression(parent)) return false;
+  return !(ts.isPropertyAssignment(parent) && parent.name === node);
 }
 
 const credentialNames =
@@ -416,10 +559,27 @@ function isComparedSecret(flow: Flow, node: ts.BinaryExpression): boolean {
   return (isOwnSecret(left) && isSent(right)) || (isOwnSecret(right) && isSent(left));
 }
 
-function isDigest(flow: Flow, node: ts.Expression): boolean {
-  const value = constantInitialiserOf(flow.program, node) ?? unwrap(node);
-  return /createHmac|\.sign\(|hmac/i.test(value.getText());
+/** A signature that the app computes itself. */
+function isDigest(flow: Flow, node: ts.Node, depth = 0): boolean {
+  if (depth > 5) return false;
+  let isFound = false;
+  walk(node, (each) => {
+    if (isFound || isLength(each) || isCredentialRead(each)) return false;
+    if (ts.isCallExpression(each)) {
+      isFound =
+        /hmac|(^|\.)sign$/i.test(dottedName(each.expression)) ||
+        findCallees(flow.program, each).some((fn) => returnsOf(fn).some((value) => isDigest(flow, value, depth + 1)));
+    } else if (ts.isIdentifier(each) && !isPropertyName(each)) {
+      const definitions = declarationOf(flow.program, each)?.definitions ?? [];
+      isFound = definitions.some(({ value }) => !isInside(each, value) && isDigest(flow, value, depth + 1));
+    }
+    return !isFound;
+  });
+  return isFound;
 }
+
+const isLength = (node: ts.Node): boolean =>
+  ts.isPropertyAccessExpression(node) && /^(length|byteLength)$/.test(node.name.text);
 
 /** A user that the platform or an earlier step has put into the request. */
 function isGivenUser(node: ts.PropertyAccessExpression): boolean {
@@ -427,5 +587,10 @@ function isGivenUser(node: ts.PropertyAccessExpression): boolean {
     /(^|\.)(req|request|ctx|context|event|c|locals|state|clientContext|requestContext)\.(user|auth|session|userId|authorizer|identity)$/.test(
       dottedName(node),
     );
-  return isUser && isInCondition(node);
+  if (!isUser) return false;
+  const { parent } = node;
+  // `authorizer.claims` throws if the platform has put none there.
+  const isRequired =
+    ts.isPropertyAccessExpression(parent) && parent.expression === node && parent.questionDotToken === undefined;
+  return isRequired || isInCondition(node);
 }

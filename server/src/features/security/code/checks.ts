@@ -284,7 +284,8 @@ function checksOfExpression(flow: Flow, node: ts.Expression, value: ts.Expressio
   const [only] = ts.isIdentifier(bare) ? (declarationOf(flow.program, bare)?.definitions ?? []) : [];
   const expression = readRegExp(only === undefined ? bare : unwrap(only.value));
   if (expression === undefined) return [];
-  const bits = usesSafeAfterMatch(expression, isMet);
+  const isHost = /(host|hostname|origin)$/i.test(value.getText());
+  const bits = usesSafeAfterMatch(expression, isMet, isHost);
   return bits === 0 ? [] : [{ keys: keysOf(flow.program, value), bits }];
 }
 

@@ -1,4 +1,6 @@
-// Owns which files of an app are read as code, and the scripts inside HTML.
+// Owns which files of an app are read as code, and the scripts inside HTML (docs/api/security.md#what-is-not-read).
+import type { ScanFile } from '../finding.ts';
+import { isBackendPath } from './handlers.ts';
 
 /** Longer files are not written by hand; reading them as code takes too long. */
 const maxCodeLength = 1024 * 1024;
@@ -10,10 +12,66 @@ const ending = /\.([cm]?[jt]sx?|html?|vue|svelte)$/i;
 const excluded =
   /(^|\/)(node_modules|dist|build|coverage|vendor|\.next|__tests__|__mocks__)\/|\.min\.[cm]?js$|\.d\.[cm]?ts$|\.(test|spec|stories)\.[cm]?[jt]sx?$/i;
 
-export const isCodePath = (path: string): boolean => ending.test(path) && !excluded.test(path);
+/** The code of an app. */
+export interface AppCode {
+  /** The code of each file that can be read, by its path. */
+  readonly texts: Map<string, string>;
+  /** Whether there is code, even if it can't be read. */
+  readonly hasCode: boolean;
+  readonly hasBackend: boolean;
+  /** False if a file is too large, or all of them together. */
+  readonly isComplete: boolean;
+}
+
+export interface CodeCollection {
+  add(file: ScanFile): void;
+  /** After all files were added. */
+  finish(): AppCode;
+}
+
+/** `maxBytes`: of all files together. */
+export function collectCode(maxBytes: number): CodeCollection {
+  const sources = new Map<string, string | undefined>();
+  const built = new Map<string, string | undefined>();
+  let bytes = 0;
+
+  function read({ path, content }: ScanFile): string | undefined {
+    const text = codeOf(path, content);
+    if (text === undefined || bytes + text.length > maxBytes) return undefined;
+    bytes += text.length;
+    return text;
+  }
+
+  return {
+    add(file) {
+      const files = builtFolderOf(file.path) !== undefined ? built : isCodePath(file.path) ? sources : undefined;
+      files?.set(file.path, read(file));
+    },
+    finish() {
+      const paths = [...sources.keys()];
+      // What is built is read where the app has no source of it: below `functions/` if there is nothing but `functions/dist/`.
+      const alone = [...built].filter(([path]) => !paths.some((each) => each.startsWith(builtFolderOf(path) ?? '')));
+      const all = [...sources, ...alone];
+      return {
+        texts: new Map(all.flatMap(([path, text]) => (text === undefined ? [] : [[path, text]]))),
+        hasCode: all.length > 0,
+        hasBackend: all.some(([path]) => isBackendPath(path)),
+        isComplete: all.every(([, text]) => text !== undefined),
+      };
+    },
+  };
+}
+
+/** `functions/` for `functions/dist/a.js`. Undefined if the file is not the built code of a function. */
+function builtFolderOf(path: string): string | undefined {
+  const [, folder = '', rest = ''] = /^((?:[^/]+\/)*?)(?:dist|build)\/(.+)$/.exec(path) ?? [];
+  return rest !== '' && isBackendPath(folder) && isCodePath(folder + rest) ? folder : undefined;
+}
+
+const isCodePath = (path: string): boolean => ending.test(path) && !excluded.test(path);
 
 /** Undefined if the file is too large to be read as code. */
-export function codeOf(path: string, content: string): string | undefined {
+function codeOf(path: string, content: string): string | undefined {
   if (content.length > maxCodeLength || hasLongLine(content)) return undefined;
   return /\.(html?|vue|svelte)$/i.test(path) ? scriptsOf(content) : content.replace(/^\uFEFF/, '');
 }

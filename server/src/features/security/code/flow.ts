@@ -4,8 +4,11 @@ import type { Origin } from './origins.ts';
 import type { Program } from './program.ts';
 import type { FunctionNode } from './syntax.ts';
 
-/** `web`: (request, context). `node`: (request, response). `context`: one object with both. `event`: `event.request`. */
-export type HandlerStyle = 'web' | 'node' | 'context' | 'event';
+/**
+ * `web`: (request, context). `node`: (request, response). `context`: one object with both. `event`: `event.request`.
+ * `procedure`: `{ input, ctx }` of tRPC.
+ */
+export type HandlerStyle = 'web' | 'node' | 'context' | 'event' | 'procedure';
 
 export interface Flow {
   readonly program: Program;

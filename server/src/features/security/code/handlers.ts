@@ -2,7 +2,14 @@
 // parameters.
 import ts from 'typescript';
 import type { HandlerStyle } from './flow.ts';
-import { constantInitialiserOf, findFunctions, type Module, type Program } from './program.ts';
+import {
+  constantInitialiserOf,
+  declarationOf,
+  findFunctions,
+  importedNode,
+  type Module,
+  type Program,
+} from './program.ts';
 import {
   dottedName,
   type FunctionNode,
@@ -23,6 +30,8 @@ export interface Handler {
   readonly before: readonly ts.Expression[];
   /** The path of the route, if it has one. */
   readonly route: string;
+  /** It runs before other handlers, and goes on to them. */
+  readonly isMiddleware?: boolean;
 }
 
 const backendPath = /(^|\/)(functions|api|netlify|edge-functions)\//;
@@ -30,17 +39,17 @@ const methods = /^(GET|POST|PUT|PATCH|DELETE|HEAD|handler|onRequest\w*|loader|ac
 
 export const isBackendPath = (path: string): boolean =>
   backendPath.test(path) ||
-  /(^|\/)(server|backend|worker)\/|(^|\/)(route|server|worker|middleware)\.[cm]?[jt]s$/.test(path);
+  /(^|\/)(server|backend|worker)\/|(^|\/)(route|\+?server|worker|middleware)\.[cm]?[jt]s$/.test(path);
 
 export function findHandlers(program: Program, module: Module): readonly Handler[] {
   const handlers: Handler[] = [];
   const seen = new Set<FunctionNode>();
-  const routerSteps = findRouterSteps(module.source);
-  const add = (expression: ts.Node, style: HandlerStyle, before: readonly ts.Expression[] = [], route = '') => {
+  const routerSteps = [...findRouterSteps(module.source), ...findMountSteps(program, module)];
+  const add: Add = (expression, style, before = [], route = '', isMiddleware = false) => {
     for (const found of unfold(program, expression, before)) {
       if (seen.has(found.fn)) continue;
       seen.add(found.fn);
-      handlers.push({ ...found, style: styleOf(found.fn, style), route });
+      handlers.push({ ...found, style: styleOf(found.fn, style), route, ...(isMiddleware && { isMiddleware }) });
     }
   };
   for (const node of nodesOf(module.source)) {
@@ -52,7 +61,13 @@ export function findHandlers(program: Program, module: Module): readonly Handler
   return handlers;
 }
 
-type Add = (expression: ts.Node, style: HandlerStyle, before?: readonly ts.Expression[], route?: string) => void;
+type Add = (
+  expression: ts.Node,
+  style: HandlerStyle,
+  before?: readonly ts.Expression[],
+  route?: string,
+  isMiddleware?: boolean,
+) => void;
 
 function addCall(program: Program, call: ts.CallExpression, steps: readonly RouterStep[], add: Add): void {
   const name = dottedName(call.expression);
@@ -65,6 +80,7 @@ function addCall(program: Program, call: ts.CallExpression, steps: readonly Rout
   else if (/(^|\.)(https\.onRequest|onRequest)$/.test(name)) add(last, 'node');
   else if (/(^|\.)(https\.onCall|onCall)$/.test(name)) add(last, 'web');
   else if (name === 'addEventListener' && textOf(call.arguments[0]) === 'fetch') add(last, 'event');
+  else if (/procedure.*\.(mutation|query)$/i.test(name)) add(last, 'procedure', [call.expression]);
   else addRoute(program, call, steps, add);
 }
 
@@ -81,8 +97,15 @@ const routeMethods = /^(get|post|put|patch|delete|del|all|options|head|use|on|ro
 function addRoute(program: Program, call: ts.CallExpression, steps: readonly RouterStep[], add: Add): void {
   const method = methodName(call);
   const receiver = receiverOf(call);
-  if (method === undefined || receiver === undefined || !routeMethods.test(method) || method === 'use') return;
+  if (method === undefined || receiver === undefined || !routeMethods.test(method)) return;
   const args = [...call.arguments];
+  const style = /Hono|Koa|Elysia|oak|Application|itty|AutoRouter/.test(declarationText(program, receiver))
+    ? 'context'
+    : 'node';
+  if (method === 'use') {
+    for (const step of args) if (isFunction(unwrap(step))) add(step, style, [], '', true);
+    return;
+  }
   const options = args.length === 1 && args[0] !== undefined ? propertyOf(args[0], 'handler') : undefined;
   if (method === 'route' && options !== undefined && args[0] !== undefined) {
     const hooks = ['preHandler', 'onRequest', 'preValidation'].flatMap((name) => propertyOf(args[0], name) ?? []);
@@ -95,13 +118,9 @@ function addRoute(program: Program, call: ts.CallExpression, steps: readonly Rou
     return;
   }
   const route = textOf(args[0]) ?? chainedRoute(receiver);
-  const handler = args.at(-1);
+  const handler = args.findLast((arg) => isFunctionLike(program, arg)); // options may come after it
   if (route === undefined || handler === undefined || !/^[/*:]|^$/.test(route)) return;
-  if (!isFunctionLike(program, handler)) return;
-  const inRoute = args.slice(0, -1).filter((arg) => textOf(arg) === undefined);
-  const style = /Hono|Koa|Elysia|oak|Application|itty|AutoRouter/.test(declarationText(program, receiver))
-    ? 'context'
-    : 'node';
+  const inRoute = args.filter((arg) => arg !== handler && textOf(arg) === undefined);
   add(handler, style, [...inRoute, ...stepsBefore(steps, receiver, call, route)], route);
 }
 
@@ -139,6 +158,46 @@ function findRouterSteps(source: ts.SourceFile): readonly RouterStep[] {
     steps.push({ router: dottedName(receiver), path, at: node.pos, steps: args });
   }
   return steps;
+}
+
+/** `app.use('/admin', authenticate, router)`, here or in a module that imports the router: runs before all routes of the router. */
+function findMountSteps(program: Program, module: Module): readonly RouterStep[] {
+  if (!/\.(use|route|register)\(|Router|Hono|Fastify/.test(module.source.text)) return [];
+  const modules = [module, ...program.importersOf(module.path).flatMap((path) => program.open(path) ?? [])];
+  return modules.slice(0, maxImporters).flatMap((each) => findMountStepsIn(program, each, module));
+}
+
+const maxImporters = 5;
+
+function findMountStepsIn(program: Program, mounting: Module, module: Module): readonly RouterStep[] {
+  const found: RouterStep[] = [];
+  const own = findRouterSteps(mounting.source);
+  for (const node of nodesOf(mounting.source)) {
+    if (!ts.isCallExpression(node) || !/^(use|route|register)$/.test(methodName(node) ?? '')) continue;
+    const receiver = receiverOf(node);
+    const mounted = node.arguments.map((arg) => routerName(program, arg, module)).find((name) => name !== undefined);
+    if (receiver === undefined || mounted === undefined || mounted === dottedName(receiver)) continue;
+    const path = textOf(node.arguments[0]) ?? '';
+    const inCall = node.arguments.filter((arg) => textOf(arg) === undefined && !ts.isIdentifier(arg));
+    const named = node.arguments.filter((arg) => ts.isIdentifier(arg) && routerName(program, arg, module) !== mounted);
+    const steps = [...inCall, ...named, ...stepsBefore(own, receiver, node, path)];
+    found.push({ router: mounted, path: '', at: -1, steps });
+  }
+  return found;
+}
+
+/** The name that a router has in its own module. Undefined: it is no router of this module. */
+function routerName(program: Program, node: ts.Expression, module: Module): string | undefined {
+  const bare = unwrap(node);
+  if (!ts.isIdentifier(bare)) return undefined;
+  const declaration = declarationOf(program, bare);
+  if (declaration === undefined) return undefined;
+  const exported = importedNode(program, declaration) ?? bare;
+  if (!ts.isIdentifier(exported) || exported.getSourceFile() !== module.source) return undefined;
+  const value = constantInitialiserOf(program, exported);
+  return value !== undefined && /Router|Hono|Fastify|express|Elysia|Koa/.test(value.getText().slice(0, 200))
+    ? exported.text
+    : undefined;
 }
 
 function stepsBefore(steps: readonly RouterStep[], receiver: ts.Expression, call: ts.Node, route: string) {

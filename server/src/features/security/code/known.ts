@@ -14,7 +14,7 @@ export const harmlessMethods =
 
 /** Functions that return their arguments in another form. */
 export const passesOn =
-  /^(String|decodeURIComponent|decodeURI|unescape|JSON\.parse|JSON\.stringify|atob|btoa|Object\.(assign|values|keys|entries|fromEntries|freeze)|Array\.(from|of)|structuredClone|path\.(join|resolve|normalize|posix\.(join|resolve|normalize))|join|resolve|normalize|util\.format|format|Buffer\.from|Buffer\.concat|querystring\.(parse|stringify)|qs\.(parse|stringify)|url\.(parse|format)|parseUrl|URL\.parse|cloneDeep|merge|_\.\w+|lodash\.\w+|trim|toString|Promise\.(all|resolve|race|allSettled)|fromFileUrl|pathToFileURL|fileURLToPath|parse|decode|ensureString|formatMessage|dedent)$/;
+  /^(String|decodeURIComponent|decodeURI|unescape|JSON\.parse|JSON\.stringify|atob|btoa|Object\.(assign|values|keys|entries|fromEntries|freeze)|Array\.(from|of)|structuredClone|path\.(join|resolve|normalize|posix\.(join|resolve|normalize))|join|resolve|normalize|util\.format|format|Buffer\.from|Buffer\.concat|querystring\.(parse|stringify)|qs\.(parse|stringify)|url\.(parse|format)|parseUrl|URL\.parse|cloneDeep|merge|_\.\w+|lodash\.\w+|trim|toString|Promise\.(all|resolve|race|allSettled)|fromFileUrl|pathToFileURL|fileURLToPath|parse|decode|ensureString|formatMessage|dedent|readBody|readRawBody|readFormData|getQuery|getRouterParams?|getHeaders?|getRequestHeaders?)$/;
 
 /** Names of functions from packages that make a value safe, and for which uses. */
 const sanitisers: readonly (readonly [RegExp, number])[] = [
@@ -60,5 +60,7 @@ export const strictSchema =
   /\.(number|int|bigint|boolean|enum|nativeEnum|literal|uuid|guid|cuid2?|ulid|nanoid|regex|datetime|date|email|ip|ipv4)\(/;
 
 /** Hosts that a text can't change: it begins with them. */
-export const fixedHost =
-  /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+[/?#]|^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*[^/?#\s.:@]$|^\/[^/\\]|^[?#]|^\.{1,2}\/|^[\w-]+\/|^(mailto|tel):/i;
+export const fixedHost = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+[/?#]|^\/[^/\\]|^[?#]|^\.{1,2}\/|^[\w-]+\/|^(mailto|tel):/i;
+
+/** A host without what ends it: `https://api.example`. A text after it can make it another host, unless it begins with a slash. */
+export const hostOnly = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*[^/?#\s.:@]$/i;

@@ -4,9 +4,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Coverage, GroupResult, ScanFile } from '../finding.ts';
 import type { SecretItem } from '../secrets/item.ts';
-import { codeOf, isCodePath } from './code-files.ts';
+import { type AppCode, type CodeCollection, collectCode } from './code-files.ts';
 import { createFindingList, type FindingList } from './finding-list.ts';
-import { isBackendPath } from './handlers.ts';
 import { combineIntegrationUse, type IntegrationUseOfFile } from './integrations.ts';
 import type { CodeItem, FunctionItem, IntegrationUse } from './item.ts';
 import type { ChildAnswer, ChildRequest } from './protocol.ts';
@@ -70,12 +69,7 @@ interface State {
   readonly functions: FindingList<FunctionItem>;
   readonly staticCode: FindingList<CodeItem>;
   readonly integrations: IntegrationUseOfFile[];
-  /** The code of each file that can be read. */
-  readonly code: Map<string, string>;
-  codeBytes: number;
   files: number;
-  codeFiles: number;
-  isBackend: boolean;
   isSecretsComplete: boolean;
   isCodeComplete: boolean;
 }
@@ -93,22 +87,20 @@ async function scanApp(
     functions: createFindingList(maxFindings),
     staticCode: createFindingList(maxFindings),
     integrations: [],
-    code: new Map(),
-    codeBytes: 0,
     files: 0,
-    codeFiles: 0,
-    isBackend: false,
     isSecretsComplete: true,
     isCodeComplete: true,
   };
+  const collected: CodeCollection = collectCode(limits.maxCodeBytes);
   for await (const file of files) {
     state.files += 1;
-    if (isCodePath(file.path)) keepCode(state, file, limits);
+    collected.add(file);
     if (isLate()) state.isSecretsComplete = false;
     else await readSecrets(child, state, file, options.secretKey);
   }
-  await readCode(child, state, isLate);
-  return present(state, options.staticCode);
+  const code = collected.finish();
+  await readCode(child, state, code, isLate);
+  return present(state, code, options.staticCode);
 }
 
 async function readSecrets(child: Child, state: State, { path, content }: ScanFile, key: Uint8Array): Promise<void> {
@@ -121,21 +113,15 @@ async function readSecrets(child: Child, state: State, { path, content }: ScanFi
   if (!answer.isComplete) state.isSecretsComplete = false;
 }
 
-function keepCode(state: State, { path, content }: ScanFile, { maxCodeBytes }: CodeScannerLimits): void {
-  state.codeFiles += 1;
-  state.isBackend ||= isBackendPath(path);
-  const code = codeOf(path, content);
-  if (code === undefined || state.codeBytes + code.length > maxCodeBytes) {
-    state.isCodeComplete = false;
-    return;
-  }
-  state.codeBytes += code.length;
-  state.code.set(path, code);
-}
-
-async function readCode(child: Child, state: State, isLate: () => boolean): Promise<void> {
-  const paths = [...state.code.keys()]; // listed first: a file that can't be sent is then found missing
-  if (paths.length > 0 && !isLate()) await child.remember(state.code);
+async function readCode(
+  child: Child,
+  state: State,
+  { texts, isComplete }: AppCode,
+  isLate: () => boolean,
+): Promise<void> {
+  const paths = [...texts.keys()]; // listed first: a file that can't be sent is then found missing
+  state.isCodeComplete = isComplete;
+  if (paths.length > 0 && !isLate()) await child.remember(texts);
   for (const path of paths) {
     if (isLate()) {
       state.isCodeComplete = false;
@@ -143,26 +129,26 @@ async function readCode(child: Child, state: State, isLate: () => boolean): Prom
     }
     const answer = await child.ask({ kind: 'read', path });
     if (answer?.kind !== 'read') {
-      state.code.delete(path);
+      texts.delete(path);
       state.isCodeComplete = false;
       continue;
     }
-    const { functions, staticCode, integrations, isComplete } = answer.findings;
+    const { functions, staticCode, integrations } = answer.findings;
     for (const finding of functions) state.functions.add(finding);
     for (const finding of staticCode) state.staticCode.add(finding);
     state.integrations.push(integrations);
-    if (!isComplete) state.isCodeComplete = false;
+    if (!answer.findings.isComplete) state.isCodeComplete = false;
   }
 }
 
-function present(state: State, isStaticCodeOn: boolean): CodeScan {
+function present(state: State, { hasCode, hasBackend }: AppCode, isStaticCodeOn: boolean): CodeScan {
   const { isCodeComplete, isSecretsComplete } = state;
-  const hasFunctions = state.isBackend || state.functions.list().length > 0;
+  const hasFunctions = hasBackend || state.functions.list().length > 0;
   return {
     secrets: presentGroup(state.secrets, state.files > 0, isSecretsComplete),
     functions: presentGroup(state.functions, hasFunctions, isCodeComplete),
     staticCode: isStaticCodeOn
-      ? presentGroup(state.staticCode, state.codeFiles > 0, isCodeComplete)
+      ? presentGroup(state.staticCode, hasCode, isCodeComplete)
       : { coverage: { value: 'off' }, findings: [] },
     integrations: combineIntegrationUse(state.integrations, isCodeComplete),
   };

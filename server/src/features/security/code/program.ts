@@ -30,6 +30,8 @@ export interface Program {
   /** What a module exports, found through any number of re-exports. */
   findExport(path: string, name: string): ts.Node | undefined;
   resolve(from: string, specifier: string): string | undefined;
+  /** The modules that import this one. */
+  importersOf(path: string): readonly string[];
 }
 
 /** A syntax tree takes about forty times the memory of its text. */
@@ -40,6 +42,7 @@ export function createProgram(): Program {
   const open = new Map<string, Module>();
   const bySource = new WeakMap<ts.SourceFile, Module>();
   let openBytes = 0;
+  let importers: Map<string, string[]> | undefined;
 
   function close(path: string): void {
     openBytes -= open.get(path)?.source.text.length ?? 0;
@@ -96,16 +99,39 @@ export function createProgram(): Program {
     return undefined;
   }
 
+  /** By the texts alone: to parse all files of an app for one of them would take too long. */
+  function readImporters(): Map<string, string[]> {
+    const found = new Map<string, string[]>();
+    for (const [from, text] of texts) {
+      for (const [, specifier = ''] of text.matchAll(
+        /(?:\bfrom|\brequire\(|\bimport)\s{0,9}['"]([^'"\n]{1,200})['"]/g,
+      )) {
+        const path = resolve(from, specifier);
+        if (path === undefined) continue;
+        const listed = found.get(path) ?? [];
+        found.set(path, listed);
+        if (!listed.includes(from) && listed.length < 50) listed.push(from);
+      }
+    }
+    return found;
+  }
+
   return {
     get paths() {
       return [...texts.keys()];
     },
     add: (path, text) => {
       texts.set(path, text);
+      importers = undefined;
     },
     remove: (path) => {
       close(path);
       texts.delete(path);
+      importers = undefined;
+    },
+    importersOf: (path) => {
+      importers ??= readImporters();
+      return importers.get(path) ?? [];
     },
     open: openModule,
     moduleOf: (node) => {

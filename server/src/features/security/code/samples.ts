@@ -28,13 +28,32 @@ export function readRegExp(node: ts.Node): RegExp | undefined {
   }
 }
 
-/** The uses for which a text is safe if the expression matches it (or, with false, does not match it). */
-export function usesSafeAfterMatch(expression: RegExp, matches: boolean): number {
+/**
+ * The uses for which a text is safe if the expression matches it (or, with false, does not match it). `isHost`: the text is a host or
+ * an origin, so that it has no path.
+ */
+export function usesSafeAfterMatch(expression: RegExp, matches: boolean, isHost = false): number {
   let bits = 0;
   for (const { bit, samples } of listed) {
     if (samples.every((sample) => expression.test(sample) !== matches)) bits |= bit;
   }
-  return isOpenEnded(expression.source) ? bits & ~(uses.address | uses.redirect | uses.cors) : bits;
+  const isOpen = isOpenEnded(expression.source) || (matches && matchesOtherHost(expression, isHost));
+  return isOpen ? bits & ~(uses.address | uses.redirect | uses.cors) : bits;
+}
+
+/** Tries hosts that only look like those in the expression: `evilshop.example` for `shop\.example$`. */
+function matchesOtherHost(expression: RegExp, isHost: boolean): boolean {
+  const hosts = expression.source.match(/[a-z0-9-]+(?:\\?\.[a-z0-9-]+)+/gi) ?? [];
+  return hosts.slice(0, 5).some((written) => {
+    const host = written.replaceAll('\\', '');
+    const others = [`evil${host}`, `${host}.evil.test`, `${host.replaceAll('.', '0')}.test`, host.replaceAll('.', '0')];
+    const addresses = isHost
+      ? []
+      : [`https://evil.test/${host}`, `https://evil.test/?${host}/`, `https://${host}@evil.test/`];
+    return [...others, ...others.map((other) => `https://${other}`), ...addresses].some((text) =>
+      expression.test(text),
+    );
+  });
 }
 
 /** An expression for addresses that does not say where the host ends also matches `https://example.com.evil.example`. */

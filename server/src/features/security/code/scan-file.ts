@@ -61,7 +61,7 @@ function readFile(program: Program, flow: Flow, analysis: Analysis, path: string
     ...checkCors(flow, module, reflected),
     ...checkPlaces(flow, module, hits),
   ];
-  const isChecked = handlers.length === 0 ? undefined : unchecked.length === 0;
+  const isChecked = handlers.every((handler) => handler.isMiddleware) ? undefined : unchecked.length === 0;
   return {
     functions: all.filter(isFunctionHit).map(presentFunction),
     staticCode: all.filter(isCodeHit).map(presentCode),

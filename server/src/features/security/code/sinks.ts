@@ -8,6 +8,7 @@ import { constantInitialiserOf, declarationOf, findCallees, type Module } from '
 import type { CodeRuleId } from './rules.ts';
 import {
   dottedName,
+  enclosingFunction,
   isFunction,
   methodName,
   partsOf,
@@ -69,7 +70,7 @@ function sinksOfCall(context: SinkContext, call: ts.CallExpression): readonly Si
   if (first === undefined) return [];
   return [
     ...sqlSinks(context, call, name, method, first),
-    ...commandSinks(call, name, first, second),
+    ...commandSinks(context, call, name, first, second),
     ...codeSinks(name, call, first),
     ...fileSinks(call, name, method, first),
     ...requestSinks(context, call, name, first),
@@ -120,7 +121,8 @@ const sqlText =
   /\b(select|insert\s+into|update|delete\s+from|where|order\s+by|limit|from|drop|alter|create\s+table|union|values|ilike|like|and|or)\b/i;
 const takesSql =
   /^(query|queryRaw|execute|raw|unsafe|\$queryRawUnsafe|\$executeRawUnsafe|queryObject|queryArray|whereRaw|orderByRaw|havingRaw|selectRaw|joinRaw|fromRaw|orWhereRaw|andWhereRaw|literal|executeSql|runSql|executeQuery|many|one|oneOrNone|any|none|manyOrNone|sqlQuery)$/;
-const maySql = /^(exec|prepare|all|get|run|each|rpc|batch|simpleQuery|multi|first)$/;
+const maySql =
+  /^(exec|prepare|all|get|run|each|batch|simpleQuery|multi|first|where|andWhere|orWhere|having|andHaving|addSelect|addOrderBy)$/;
 
 function sqlSinks(
   context: SinkContext,
@@ -145,14 +147,23 @@ function sqlSinks(
       ? []
       : sink('code.sql-injection', 'sql', value, { at: call });
   }
-  if (maySql.test(called) && method !== undefined && hasSqlText(context, first)) {
+  if (method === 'rpc') {
+    const [, options] = call.arguments;
+    return ['sql', 'query', 'statement', 'sql_query', 'query_text'].flatMap((field) =>
+      sink('code.sql-injection', 'sql', propertyOf(options, field), { at: call, onlyParts: true }),
+    );
+  }
+  const isCondition = /^(where|andWhere|orWhere|having|andHaving)$/.test(called) && comparison.test(first.getText());
+  if (maySql.test(called) && method !== undefined && (isCondition || hasSqlText(context, first))) {
     return sink('code.sql-injection', 'sql', first, { at: call, onlyParts: true });
   }
   return nosqlSinks(context, call, method, first);
 }
 
 const sqlStatement =
-  /\b(select|insert\s+into|update|delete\s+from|where|order\s+by|drop\s+table|create\s+table|alter\s+table)\b/i;
+  /\b(select|insert\s+into|update|delete\s+from|where|order\s+by|drop\s+table|create\s+table|alter\s+table|match\s*\()/i;
+/** `t.name = '${name}'` */
+const comparison = /(=|<|>|\b(like|ilike|in))\s*[('"%]*\s*(\$\{|['"]\s*\+)/i;
 
 /** Whether the constant parts of a text look like SQL. */
 const hasSqlText = ({ flow }: SinkContext, node: ts.Expression): boolean =>
@@ -194,13 +205,15 @@ function nosqlSinks(
 }
 
 function commandSinks(
+  { flow }: SinkContext,
   call: ts.CallExpression,
   name: string,
   first: ts.Expression,
   second: ts.Expression | undefined,
 ): readonly Sink[] {
-  const options = [...call.arguments].find((arg) => propertyOf(arg, 'shell') !== undefined);
-  const usesShell = options !== undefined && propertyOf(options, 'shell')?.kind !== ts.SyntaxKind.FalseKeyword;
+  const objects = call.arguments.map((arg) => constantInitialiserOf(flow.program, arg) ?? arg);
+  const shell = objects.map((object) => propertyOf(object, 'shell')).find((value) => value !== undefined);
+  const usesShell = shell !== undefined && shell.kind !== ts.SyntaxKind.FalseKeyword;
   const isProcess =
     /^(child_process|cp|childProcess)\./.test(name) || /^(exec|execSync|spawn|spawnSync|execFile|execa)$/.test(name);
   if (
@@ -289,13 +302,14 @@ const requestFunctions =
   /^((globalThis|window)\.)?fetch$|^(axios|got|ky|request|superagent|needle|node-fetch|undici|http|https|phin|bent|cross-fetch|ofetch|wretch)(\.(default|get|post|put|patch|delete|head|request|fetch|stream|json|\$fetch|ofetch))?$|^\$fetch$/;
 
 function requestSinks(
-  { isBackend }: SinkContext,
+  { flow, isBackend }: SinkContext,
   call: ts.CallExpression,
   name: string,
   first: ts.Expression,
 ): readonly Sink[] {
-  if (requestFunctions.test(name)) {
-    const object = unwrap(first);
+  if (requestFunctions.test(clientName(flow, call, name))) {
+    if (/^needle$/.test(name)) return sink('code.ssrf', 'address', call.arguments[1], { at: call });
+    const object = constantInitialiserOf(flow.program, first) ?? unwrap(first);
     if (ts.isObjectLiteralExpression(object)) {
       return ['url', 'uri', 'host', 'hostname', 'baseURL'].flatMap((key) =>
         sink('code.ssrf', 'address', propertyOf(object, key), { at: call }),
@@ -306,9 +320,19 @@ function requestSinks(
   if (methodName(call) === 'goto' && isBackend) return sink('code.ssrf', 'address', first, { at: call });
   if (/^(axios)\.create$/.test(name)) return sink('code.ssrf', 'address', propertyOf(first, 'baseURL'), { at: call });
   if (/^Deno\.connect$|^net\.(connect|createConnection)$/.test(name)) {
-    return sink('code.ssrf', 'address', propertyOf(first, 'hostname') ?? propertyOf(first, 'host'), { at: call });
+    const host = propertyOf(first, 'hostname') ?? propertyOf(first, 'host') ?? call.arguments[1];
+    return sink('code.ssrf', 'address', host, { at: call });
   }
   return [];
+}
+
+/** `axios.get` for `client.get` after `const client = axios.create(…)`: an absolute address replaces the client's base. */
+function clientName(flow: Flow, call: ts.CallExpression, name: string): string {
+  const receiver = receiverOf(call);
+  const made = receiver && constantInitialiserOf(flow.program, receiver);
+  if (made === undefined || !ts.isCallExpression(made)) return name;
+  const [, library] = /^(axios|got|ky|ofetch|\$fetch)\.(create|extend)$/.exec(globalName(flow, made.expression)) ?? [];
+  return library === undefined ? name : `${library}.${methodName(call)}`;
 }
 
 function htmlSinks(
@@ -325,6 +349,7 @@ function htmlSinks(
   if (method === 'insertAdjacentHTML') return sink('code.xss-html', 'html', second, html);
   if (method === 'createContextualFragment' || method === 'setHTMLUnsafe')
     return sink('code.xss-html', 'html', first, html);
+  if (/^unsafe(HTML|SVG)$/.test(name.split('.').at(-1) ?? '')) return sink('code.xss-html', 'html', first, html);
   if (/^bypassSecurityTrust(Html|Script|Url|ResourceUrl)$/.test(method ?? ''))
     return sink('code.xss-html', 'html', first, html);
   if (method === 'setAttribute') {
@@ -384,19 +409,33 @@ function answerSinks(
   }
   if (method === 'html') return answerBody(call, first, true);
   if (/^(json|send|end|write|body|text|jsonp|render)$/.test(method ?? '') && !isRequestCall(call)) {
-    return answerBody(call, first, method !== 'json' && method !== 'jsonp' && hasTags(context.flow, first));
+    const mayBeHtml = /^(send|end|write|body|render)$/.test(method ?? '') && !isPlainText(call);
+    if (mayBeHtml && isSentAsHtml(call)) return answerBody(call, first, true, true);
+    return answerBody(call, first, mayBeHtml && hasTags(context.flow, first));
   }
   return [];
 }
+
+/** Express sends text as HTML unless it is told otherwise; Node does if the header says so. */
+function isSentAsHtml(call: ts.CallExpression): boolean {
+  const receiver = dottedName(call.expression);
+  if (/^(res|response)(\.(status|code)\(\))*\.send$/.test(receiver)) return true;
+  return /^(res|response)\.(end|write)$/.test(receiver) && /text\/html/i.test(enclosingFunction(call)?.getText() ?? '');
+}
+
+/** `res.type('text/plain').send(…)`, or a header in the same function. */
+const isPlainText = (call: ts.CallExpression): boolean =>
+  /\.type\(\s*['"`](text|txt|text\/plain|\.txt|json)['"`]/.test(call.expression.getText()) ||
+  /content-type['"`]\s*[,:]\s*['"`](text\/(?!html)|application\/)/i.test(enclosingFunction(call)?.getText() ?? '');
 
 /** `request.json()` reads, `response.json(value)` answers. */
 const isRequestCall = (call: ts.CallExpression): boolean =>
   /(^|\.)(req|request)(\.clone\(\))?\.\w+$/.test(dottedName(call.expression));
 
-function answerBody(call: ts.Node, body: ts.Expression, isHtml: boolean): readonly Sink[] {
+function answerBody(call: ts.Node, body: ts.Expression, isHtml: boolean, onlyParts = false): readonly Sink[] {
   return [
     ...sink('secret_in_response', 'key', body, { labels: ['secret'], at: call }),
-    ...(isHtml ? sink('code.xss-answer', 'html', body, { at: call }) : []),
+    ...(isHtml ? sink('code.xss-answer', 'html', body, { at: call, onlyParts }) : []),
   ];
 }
 
@@ -429,7 +468,15 @@ function sinksOfNew(context: SinkContext, node: ts.NewExpression): readonly Sink
 function isHtmlAnswer({ flow }: SinkContext, options: ts.Expression): boolean {
   const headers = propertyOf(options, 'headers');
   const initialiser = headers && constantInitialiserOf(flow.program, headers);
-  return /text\/html/i.test((initialiser ?? headers ?? options).getText()) || /text\/html/i.test(options.getText());
+  if (/text\/html/i.test((initialiser ?? headers ?? options).getText()) || /text\/html/i.test(options.getText()))
+    return true;
+  // `headers.set('content-type', 'text/html')`
+  if (headers === undefined || !ts.isIdentifier(headers)) return false;
+  const set = new RegExp(
+    `\\b${headers.text.replace(/\$/g, '\\$')}\\.(set|append)\\(\\s*['"\`]content-type['"\`]\\s*,\\s*['"\`]text/html`,
+    'i',
+  );
+  return set.test(enclosingFunction(options)?.getText() ?? '');
 }
 
 const isAssignment = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
@@ -458,7 +505,7 @@ function sinksOfAssignment(context: SinkContext, node: ts.BinaryExpression): rea
   }
   if (context.isBackend && last.toLowerCase() === 'access-control-allow-origin') return corsSinks(node, node.right);
   if (context.isBackend && /^(ctx|context)\.(body|response\.body)$/.test(name))
-    return answerBody(node, node.right, false);
+    return answerBody(node, node.right, hasTags(context.flow, node.right));
   return pollutionSinks(left, node);
 }
 
@@ -499,9 +546,16 @@ function sinksOfProperty(
   context: SinkContext,
   node: ts.PropertyAssignment | ts.ShorthandPropertyAssignment,
 ): readonly Sink[] {
-  if (!context.isBackend) return [];
   const name = node.name.getText().replace(/['"`]/g, '').toLowerCase();
   const value = ts.isPropertyAssignment(node) ? node.initializer : node.name;
+  if (name === 'dangerouslysetinnerhtml') {
+    return sink('code.xss-html', 'html', value, { path: ['__html'], labels: fromAnybody, at: node });
+  }
+  if (/^(innerhtml|outerhtml|srcdoc)$/.test(name) && ts.isCallExpression(node.parent.parent)) {
+    return sink('code.xss-html', 'html', value, { labels: fromAnybody, at: node });
+  }
+  if (!context.isBackend) return [];
+  if (name === '$where') return sink('code.nosql-injection', 'code', value, { at: node });
   if (name === 'location' && isHeader(node)) return sink('unsafe_redirect', 'redirect', value, { at: node });
   if (name === 'access-control-allow-origin') return corsSinks(node, value);
   if (
@@ -509,7 +563,7 @@ function sinksOfProperty(
     ts.isObjectLiteralExpression(node.parent) &&
     propertyOf(node.parent, 'statusCode') !== undefined
   ) {
-    return answerBody(node, value, false);
+    return answerBody(node, value, /text\/html/i.test(propertyOf(node.parent, 'headers')?.getText() ?? ''));
   }
   return [];
 }

@@ -191,6 +191,10 @@ export function statementsOf(node: ts.Node): ts.NodeArray<ts.Statement> | undefi
   return undefined;
 }
 
+/** Functions of the platform and of frameworks that throw. */
+const neverReturns =
+  /^((process|Deno)\.exit|(ctx|context)\.throw|redirect|permanentRedirect|notFound|unauthorized|forbidden)$/;
+
 /** Whether control never continues after this statement. */
 export function alwaysExits(node: ts.Statement): boolean {
   if (ts.isReturnStatement(node) || ts.isThrowStatement(node)) return true;
@@ -201,7 +205,7 @@ export function alwaysExits(node: ts.Statement): boolean {
   }
   if (ts.isExpressionStatement(node)) {
     const call = unwrap(node.expression);
-    return ts.isCallExpression(call) && /^(process|Deno)\.exit$/.test(dottedName(call.expression));
+    return ts.isCallExpression(call) && neverReturns.test(dottedName(call.expression));
   }
   return false;
 }

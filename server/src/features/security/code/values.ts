@@ -4,7 +4,15 @@ import ts from 'typescript';
 import { checksAt } from './checks.ts';
 import type { Flow } from './flow.ts';
 import { keyOf, methodKey } from './keys.ts';
-import { fixedHost, harmlessMethods, passesOn, returnsHarmless, sanitiserBits, strictSchema } from './known.ts';
+import {
+  fixedHost,
+  harmlessMethods,
+  hostOnly,
+  passesOn,
+  returnsHarmless,
+  sanitiserBits,
+  strictSchema,
+} from './known.ts';
 import { allUses, asParts, makeSafe, mergeOrigins, type Origin, originOf, uses, withKey } from './origins.ts';
 import {
   constantInitialiserOf,
@@ -103,7 +111,8 @@ function followParts(flow: Flow, parts: readonly ts.Expression[]): readonly Orig
   for (const part of parts) {
     const text = isTemplatePiece(part) ? part.text : (textOf(part) ?? constantText(flow, part));
     const found = text === undefined ? originsOf(flow, part) : [];
-    const isHostFixed = before === undefined || fixedHost.test(before);
+    const isHostFixed =
+      before === undefined || fixedHost.test(before) || (hostOnly.test(before) && beginsWithSlash(part));
     const fixed = isHostFixed ? uses.address | uses.redirect | uses.cors : 0;
     origins.push(...makeSafe(asParts(found), fixed));
     // An unknown beginning that no caller can set is a base address.
@@ -111,6 +120,12 @@ function followParts(flow: Flow, parts: readonly ts.Expression[]): readonly Orig
     if (text === undefined && before === '' && found.length > 0) before = '\n';
   }
   return origins;
+}
+
+/** The path of an address begins with a slash, so that it can't be a part of the host before it. */
+function beginsWithSlash(node: ts.Expression): boolean {
+  const bare = unwrap(node);
+  return ts.isPropertyAccessExpression(bare) && /^(pathname|search|hash|path|originalUrl|url)$/.test(bare.name.text);
 }
 
 /** The text of a constant: of a literal, or of a name that has no other value. */
@@ -176,7 +191,10 @@ function followDefinition(flow: Flow, { value, path: taken, target, kind }: Defi
   // `options.url = value`, and what is asked for is all of `options`, or `options.url`, or a part of it.
   const shared = Math.min(target.length, path.length);
   if (target.slice(0, shared).join('\0') !== path.slice(0, shared).join('\0')) return [];
-  return originsOf(flow, value, [...taken, ...path.slice(shared)]);
+  const origins = originsOf(flow, value, [...taken, ...path.slice(shared)]);
+  // `address.pathname = value` does not change where the address leads to.
+  const isAfterHost = path.length === 0 && /^(pathname|search|hash|port)$/.test(target[0] ?? '');
+  return isAfterHost ? makeSafe(origins, uses.address | uses.redirect) : origins;
 }
 
 /** The definitions that a use can see: not those that are replaced before it, nor those that come after it. */

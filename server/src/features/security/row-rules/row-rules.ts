@@ -18,7 +18,8 @@ interface OpenRules {
   readonly entity_name: string;
   /** Not empty. The worst comes first, and the other fields are about it. */
   readonly operations: readonly OpenOperation[];
-  readonly reachable_records: number;
+  /** Null: they were not counted in time. */
+  readonly reachable_records: number | null;
   readonly sample_fields: readonly string[];
 }
 
@@ -76,7 +77,12 @@ function describeEntity(entity: OpenRules): Finding<RowRulesItem>[] {
         open_operations: rowOperations.filter((each) => operations.some(({ operation }) => operation === each)),
         current_rules,
         recommended_rules: toRules(operations, ({ recommended }) => recommended),
-        proof: { principal: worst.principal, operation: worst.operation, reachable_records, sample_fields },
+        proof: {
+          principal: worst.principal,
+          operation: worst.operation,
+          reachable_records: reachable_records ?? 0,
+          sample_fields,
+        },
       },
     },
   ];
@@ -107,11 +113,14 @@ function describe({ operations, reachable_records }: OpenRules, worst: OpenOpera
   return [
     anonymous !== '' && `Everyone, even without an account of the app, may ${anonymous} records.`,
     users !== '' && `Every signed-in user of the app may ${users} records that other people created.`,
-    worst.operation !== 'create' && `Today this reaches ${countRecords(reachable_records)}.`,
+    worst.operation !== 'create' && countRecords(reachable_records),
     anonymous !== '' && 'While the app requires login, it is open to its signed-in users only.',
   ]
     .filter((sentence) => sentence !== false)
     .join(' ');
 }
 
-const countRecords = (count: number): string => (count === 1 ? '1 record' : `${count} of the newest 10,000 records`);
+function countRecords(count: number | null): string {
+  if (count === null) return 'Its records could not be counted in time.';
+  return `Today this reaches ${count === 1 ? '1 record' : `${count} of the newest 10,000 records`}.`;
+}

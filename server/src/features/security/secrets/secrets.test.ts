@@ -168,6 +168,10 @@ describe('secrets that their name gives away', () => {
     const content = `const password = 'Summer2024!'; const url = 'postgres://a:${draw(14)}@db.prod.net/x';`;
     expect(await typesIn(content, 'src/login.test.ts')).toEqual([]);
     expect(await typesIn(`const k = 'sk_live_51${draw(40)}'`, 'src/login.test.ts')).toEqual(['stripe']);
+    expect(await typesIn(content, 'mocks/login.ts')).toEqual([]);
+    // Browsers can read these.
+    for (const path of ['src/mocks/login.ts', 'public/fixtures/login.js', 'dist/login.test.js'])
+      expect(await typesIn(content, path), path).not.toEqual([]);
   });
 
   it('leaves hashes of lock files alone', async () => {

@@ -65,8 +65,11 @@ const bySeverity = (a: SecretMatch, b: SecretMatch): number =>
 /** Lock files are long and full of hashes. What can be secret in one is the address of a registry. */
 const lockfile =
   /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock)$/;
+/** Only a test loads these. */
 const testFile =
-  /(?:^|\/)(?:tests?|__tests__|__mocks__|__fixtures__|fixtures?|mocks?|e2e|cypress|spec|testing|test-utils?|test-data|testdata)\/|\.(?:test|spec|stories|mock|fixture)\.[a-z]+$/i;
+  /(?:^|\/)(?:tests?|__tests__|__mocks__|e2e|cypress|spec|testing|test-utils?)\/|\.(?:test|spec|stories)\.[a-z]+$/i;
+/** What tests use, but the app may load, too. */
+const testData = /(?:^|\/)(?:__fixtures__|fixtures?|mocks?|test-data|testdata)\/|\.(?:mock|fixture)\.[a-z]+$/i;
 const sampleFile =
   /(?:^|\/)\.?env[\w.-]*\.(?:example|sample|template|dist|defaults?)$|\.(?:example|sample|template)(?:\.\w+)?$/i;
 /** What tests invent. A key with the form of a live one is reported in tests, too. */
@@ -86,8 +89,12 @@ async function findSecrets(text: string, path: string, now: Date): Promise<Ranke
     isLockfile || sampleFile.test(path) ? [] : findAssignments(text, path),
   ];
   const all = byCertainty.flatMap((matches, rank) => matches.map((match) => ({ ...match, rank })));
-  return testFile.test(path) ? all.filter(({ kind }) => !inventedInTests.has(kind)) : all;
+  return isOfTests(path) ? all.filter(({ kind }) => !inventedInTests.has(kind)) : all;
 }
+
+/** Not what browsers can read: all of `public/` and `dist/`, and what pages may import. */
+const isOfTests = (path: string): boolean =>
+  (testFile.test(path) && !/^(?:public|dist)\//.test(path)) || (testData.test(path) && !isReachableFromBrowser(path));
 
 /** One match per place, also where pieces of the file overlap, and one per secret and line. */
 function withoutRepeats(matches: readonly RankedMatch[], toLine: (offset: number) => number): SecretMatch[] {
