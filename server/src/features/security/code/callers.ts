@@ -116,8 +116,22 @@ function decides(check: ts.Expression, node: ts.Node): boolean {
   if (names.length === 0) return !isHandled && !isDropped(check);
   const owner = enclosing(check);
   const derived = [...names, ...derivedNames(owner, names)];
+  if (isHandled && hasOtherValue(owner, names, check)) return false;
   if (isLeftByCondition(derived, check, node)) return true;
   return !isHandled && !onlyCompares(check) && (throwsItself(check) || isUsedWithoutDoubt(owner, names));
+}
+
+/** `let event = JSON.parse(text); try { event = verify(text) } catch {}`: what was not verified is used instead. */
+function hasOtherValue(owner: ts.Node, names: readonly string[], check: ts.Node): boolean {
+  let isFound = false;
+  walk(owner, (node) => {
+    if (ts.isVariableDeclaration(node) && node.initializer !== undefined && !isInside(check, node)) {
+      const isEmpty = /^(null|undefined|false|''|"")$/.test(node.initializer.getText());
+      isFound ||= !isEmpty && namesIn(node.name).some((name) => names.includes(name));
+    }
+    return !isFound;
+  });
+  return isFound;
 }
 
 /** The `if` whose condition a check is part of. */
@@ -162,7 +176,9 @@ function isDropped(check: ts.Expression): boolean {
   const chained = check.parent.parent;
   const isLeftRunning =
     chained === statement.expression && ts.isCallExpression(chained) && methodName(chained) === 'then';
-  return isLeftRunning || onlyCompares(check);
+  if (isLeftRunning) return true;
+  for (let at: ts.Node = check; at !== statement; at = at.parent) if (onlyCompares(at)) return true;
+  return false;
 }
 
 /** Functions that throw if what they verify is wrong, so that nobody needs to look at their result. */
@@ -346,12 +362,18 @@ function leaves(fn: FunctionNode): boolean {
 function looksUp(fn: FunctionNode): boolean {
   let isFound = false;
   walk(fn, (node) => {
-    const isQuery = ts.isTaggedTemplateExpression(node) || (ts.isCallExpression(node) && !takesApart(node));
+    const isQuery =
+      ts.isTaggedTemplateExpression(node) || (ts.isCallExpression(node) && !takesApart(node) && !isDigesting(node));
     isFound ||= isQuery;
     return !isFound;
   });
   return isFound;
 }
+
+const isDigesting = (call: ts.CallExpression): boolean =>
+  /^(createHmac|createHash|update|digest|sign|hmac|importKey|timingSafeEqual)$/.test(
+    methodName(call) ?? dottedName(call.expression),
+  );
 
 /** Whether the outcome of a check decides anything: it throws, or its result is looked at. */
 function isResultUsed(node: ts.Expression): boolean {
@@ -459,7 +481,7 @@ function isTested(owner: ts.Node, names: readonly string[], after: ts.Node): boo
 function isUsedWithoutDoubt(owner: ts.Node, names: readonly string[]): boolean {
   let isFound = false;
   walk(owner, (node) => {
-    if (isFound || isLogCall(node)) return false;
+    if (isFound || isLogCall(node) || isCondition(node)) return false;
     if (ts.isIdentifier(node) || ts.isPropertyAccessExpression(node)) {
       isFound = names.includes(dottedName(node)) && isUse(node);
     }
@@ -467,6 +489,10 @@ function isUsedWithoutDoubt(owner: ts.Node, names: readonly string[]): boolean {
   });
   return isFound;
 }
+
+const isCondition = (node: ts.Node): boolean =>
+  (ts.isIfStatement(node.parent) && node.parent.expression === node) ||
+  (ts.isConditionalExpression(node.parent) && node.parent.condition === node);
 
 function isUse(node: ts.Node): boolean {
   const { parent } = node;
@@ -507,6 +533,7 @@ function isCredential(flow: Flow, node: ts.Node, depth = 0): boolean {
   walk(node, (each) => {
     if (isFound || isFunction(each) || isDecoding(each)) return false;
     if (isCredentialRead(each)) isFound = true;
+    else if (ts.isCallExpression(each) && !keepsCredential(flow, each)) return false;
     else if (ts.isIdentifier(each) && !isPropertyName(each)) {
       const declaration = declarationOf(flow.program, each);
       isFound =
@@ -518,6 +545,13 @@ function isCredential(flow: Flow, node: ts.Node, depth = 0): boolean {
   return isFound;
 }
 
+/** What a function makes of a credential is another value, unless it takes the credential apart or hashes it. */
+const keepsCredential = (flow: Flow, call: ts.CallExpression): boolean =>
+  takesApart(call) ||
+  isDigesting(call) ||
+  /hash|sha\d|digest|sign|cookie|header|token|session|bearer/i.test(dottedName(call.expression)) ||
+  findCallees(flow.program, call).length > 0;
+
 /** What a token says of itself is no proof. */
 const isDecoding = (node: ts.Node): boolean =>
   ts.isCallExpression(node) &&
@@ -528,7 +562,7 @@ const isPropertyName = (node: ts.Identifier): boolean =>
 
 /** Functions that only take a credential apart, pass it on or write it down. */
 const apart =
-  /^(split|replace|replaceAll|slice|substring|startsWith|endsWith|includes|trim|match|exec|test|toLowerCase|parse|atob|from|decode\w*|jwtDecode|jwt_decode|decodeJwt|createClient\w*|createServerClient|log|info|warn|error|debug|String|Boolean|encode|set|append|indexOf|at|json|push|stringify|find|get|has|JSON|toString|send|status|text|header|getCookie|map|filter|some|Headers|next|then|catch)$/;
+  /^(split|replace|replaceAll|slice|substring|startsWith|endsWith|includes|trim|match|exec|test|toLowerCase|parse|atob|from|decode\w*|jwtDecode|jwt_decode|decodeJwt|createClient\w*|createServerClient|log|info|warn|error|debug|String|Boolean|encode|set|append|indexOf|at|json|push|stringify|find|get|has|JSON|toString|send|status|text|header|getCookie|map|filter|some|Headers|next|then|catch|\w+To(Bytes|Buffer|ArrayBuffer|Uint8Array)|to(Bytes|Buffer)|from(Hex|Base64)|alloc)$/;
 
 const takesApart = (call: ts.CallExpression): boolean =>
   apart.test(methodName(call) ?? dottedName(call.expression)) || /^console\./.test(dottedName(call.expression));

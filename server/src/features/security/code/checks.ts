@@ -126,11 +126,21 @@ function checksOf(flow: Flow, condition: ts.Expression, isMet: boolean, depth: n
   if (ts.isBinaryExpression(node)) return checksOfBinary(flow, node, isMet, depth);
   if (ts.isCallExpression(node)) return checksOfCall(flow, node, isMet, depth, false);
   if (ts.isIdentifier(node)) {
+    const empty = isMet ? [] : checksOfEmpty(flow, node);
     const [only, ...more] = declarationOf(flow.program, node)?.definitions ?? [];
-    if (only === undefined || more.length > 0 || only.path.length > 0) return [];
-    return checksOf(flow, only.value, isMet, depth + 1);
+    if (only === undefined || more.length > 0 || only.path.length > 0) return empty;
+    return [...empty, ...checksOf(flow, only.value, isMet, depth + 1)];
   }
-  return [];
+  return isMet ? [] : checksOfEmpty(flow, node);
+}
+
+/** `if (!origin)`: no text is a harmless one. */
+function checksOfEmpty(flow: Flow, node: ts.Expression): readonly Check[] {
+  const path: string[] = [];
+  let at = node;
+  for (; ts.isPropertyAccessExpression(at); at = unwrap(at.expression)) path.unshift(at.name.text);
+  const declaration = ts.isIdentifier(at) ? declarationOf(flow.program, at) : undefined;
+  return declaration === undefined ? [] : [{ keys: [keyOf(declaration, path)], bits: allUses }];
 }
 
 function checksOfBinary(flow: Flow, node: ts.BinaryExpression, isMet: boolean, depth: number): readonly Check[] {

@@ -225,7 +225,9 @@ function commandSinks(
   }
   if (!isProcess && !/^(Deno\.run|Bun\.spawn|Bun\.spawnSync|execa)/.test(name)) return [];
   const list = second ?? propertyOf(first, 'cmd') ?? first;
-  if (usesShell || runsShell(first) || runsShell(list)) {
+  // `-c` is an option of many programs: it says something only of one that is not known.
+  const isUnknown = textOf(first) === undefined && !ts.isArrayLiteralExpression(unwrap(first));
+  if (usesShell || runsShell(first) || (list !== first && isUnknown && takesCommand(list))) {
     return [
       ...sink('code.command-injection', 'command', first, { at: call }),
       ...sink('code.command-injection', 'command', list, { at: call }),
@@ -241,9 +243,13 @@ const runsShell = (node: ts.Expression): boolean => {
   const bare = unwrap(node);
   const named = ts.isArrayLiteralExpression(bare) ? bare.elements.map((element) => textOf(element)) : [textOf(bare)];
   return named.some(
-    (text) =>
-      text !== undefined && /^((\/usr)?\/bin\/)?(ba|z|da)?sh$|^(cmd|cmd\.exe|powershell)$|^-c$|^\/c$/.test(text),
+    (text) => text !== undefined && /^((\/usr)?\/bin\/)?(ba|z|da)?sh$|^(cmd|cmd\.exe|powershell)$/.test(text),
   );
+};
+
+const takesCommand = (node: ts.Expression): boolean => {
+  const bare = unwrap(node);
+  return ts.isArrayLiteralExpression(bare) && /^(-c|\/c)$/.test(textOf(bare.elements[0]) ?? '');
 };
 
 function codeSinks(name: string, call: ts.CallExpression, first: ts.Expression): readonly Sink[] {

@@ -125,7 +125,9 @@ function followParts(flow: Flow, parts: readonly ts.Expression[]): readonly Orig
 /** The path of an address begins with a slash, so that it can't be a part of the host before it. */
 function beginsWithSlash(node: ts.Expression): boolean {
   const bare = unwrap(node);
-  return ts.isPropertyAccessExpression(bare) && /^(pathname|search|hash|path|originalUrl|url)$/.test(bare.name.text);
+  if (!ts.isPropertyAccessExpression(bare)) return false;
+  if (/^(pathname|search|hash|originalUrl)$/.test(bare.name.text)) return true;
+  return /^(path|url)$/.test(bare.name.text) && /(^|\.)(req|request)$/.test(dottedName(bare.expression));
 }
 
 /** The text of a constant: of a literal, or of a name that has no other value. */
