@@ -26,7 +26,7 @@ const lockfile = JSON.stringify({
 const page = "document.body.innerHTML = new URLSearchParams(location.search).get('text');\n";
 const startWorker = () => start('worker', /"msg":"worker started"/);
 
-it('after kill -9 of the worker during a scan, another finishes it', { timeout: 60_000 }, async () => {
+it('after kill -9 of the worker during a scan, another finishes it', { timeout: 120_000 }, async () => {
   const as = (
     await plinth('bootstrap', '--email', 'ann@example.com', '--name', 'Ann', '--workspace', 'Ours')
   ).stdout.trim();
@@ -53,7 +53,7 @@ it('after kill -9 of the worker during a scan, another finishes it', { timeout: 
   await startWorker();
 
   const read = () => ask('GET', `${app}/security/scan`);
-  await expect.poll(async () => (await read()).status, { timeout: 40_000 }).toBe('up_to_date');
+  await expect.poll(async () => (await read()).status, { timeout: 60_000, interval: 100 }).toBe('up_to_date');
   expect((await read()).result.static_code_findings).toMatchObject([{ file_path: 'src/main.ts', category: 'xss' }]);
   const { items } = await ask('GET', '/api/workspace/audit-log?type=scan.finished');
   expect(items.map((entry: { after: object }) => entry.after)).toMatchObject([{ outcome: 'finished' }]);

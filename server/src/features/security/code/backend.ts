@@ -77,20 +77,28 @@ function sensitiveCalls(flow: Flow, fn: FunctionNode, seen: Set<FunctionNode>, d
 
 const privateNouns =
   /user|customer|order|invoice|payment|patient|account|member|employee|salar|message|lead|subscriber|profile|contact|admin|secret|token|session|booking|appointment|medical|email|transaction|audit|ticket|document|address|phone|wallet|balance|credential|client|person|people|staff|student|applicant|candidate|guest/i;
+const privateColumns = /email|phone|passw|token|secret|salary|balance|birth|iban|ssn\b/i;
 const publicFilter =
   /publish|is_public|public\s*[:=]|visible|active\s*[:=]\s*true|status\s*[:=]\s*'(live|active|published)'|count\(\*\)/i;
 
 function isSensitiveSql(text: string, tag: string): boolean {
-  if (!/sql|query|db|\$queryRaw|\$executeRaw|conn|pool|client/i.test(tag)) return false;
+  if (!/sql|query|db|\$queryRaw|\$executeRaw|conn|pool|client|^tx$|^trx$/i.test(tag)) return false;
   if (
     /\b(insert\s+into|update\s+\S+\s+set|delete\s+from|drop\s+table|truncate|alter\s+table|merge\s+into)\b/i.test(text)
   )
     return true;
-  return /\bselect\b/i.test(text) && privateNouns.test(text) && !publicFilter.test(text);
+  if (!/\bselect\b/i.test(text) || publicFilter.test(text)) return false;
+  const tables = [...text.matchAll(/\b(?:from|join)\s+([\w."]+)/gi)].map(([, table = '']) => table);
+  return tables.length === 0
+    ? privateNouns.test(text)
+    : privateNouns.test(tables.join(' ')) || privateColumns.test(text);
 }
 
 const writingMethods =
-  /^(insert|insertOne|insertMany|update|updateOne|updateMany|upsert|delete|deleteOne|deleteMany|create|createMany|bulkCreate|bulkUpdate|bulkDelete|remove|destroy|replaceOne|findOneAndUpdate|findOneAndDelete|findByIdAndUpdate|findByIdAndDelete|save|del|set|hset|incr|setex|lpush|sadd|add|commit|execute|batchWrite|put|patch|cancel|refund|capture|transfer|deleteUser|updateUser|createUser|setCustomUserClaims|updateUserById|inviteUserByEmail|listUsers|generateLink|revoke|approve|putObject|deleteObject|atomic|enqueue)$/;
+  /^(insert|insertOne|insertMany|update|updateOne|updateMany|upsert|delete|deleteOne|deleteMany|create|createMany|bulkCreate|bulkUpdate|bulkDelete|remove|destroy|replaceOne|findOneAndUpdate|findOneAndDelete|findByIdAndUpdate|findByIdAndDelete|save|del|set|hset|incr|setex|lpush|sadd|add|commit|execute|batchWrite|put|patch|cancel|refund|capture|transfer|deleteUser|updateUser|createUser|setCustomUserClaims|updateUserById|inviteUserByEmail|listUsers|generateLink|revoke|approve|putObject|deleteObject|atomic|enqueue|deleteFrom|insertInto|updateTable|replaceInto|bulkWrite|sendBatch)$/;
+/** Methods that only a database of documents has, whatever it is called on. */
+const documentMethods =
+  /^(findByIdAndUpdate|findByIdAndDelete|findOneAndUpdate|findOneAndDelete|findOneAndReplace|insertMany|bulkWrite)$/;
 const readingMethods =
   /^(select|find|findOne|findMany|findFirst|findUnique|findById|list|filter|get|getAll|all|query|listUsers|search|count|scan|aggregate|getDocs|retrieve)$/;
 
@@ -116,6 +124,8 @@ function isSensitiveCall(flow: Flow, call: ts.CallExpression): boolean {
     isDatabaseCall(flow, call, name, method) ||
     isMail(flow, call, name, method) ||
     isFileChange(name) ||
+    isProcessStart(name) ||
+    isCommandOfAws(method, text) ||
     isForeignChange(call, name)
   );
 }
@@ -203,7 +213,12 @@ function isPaidCall(name: string, method: string, call: ts.CallExpression): bool
 
 function isDatabaseCall(flow: Flow, call: ts.CallExpression, name: string, method: string): boolean {
   const receiver = receiverOf(call);
-  if (receiver === undefined || !(writingMethods.test(method) || readingMethods.test(method))) return false;
+  if (documentMethods.test(method)) return true;
+  if (receiver === undefined) return false;
+  if (/^env\.[A-Z][A-Z0-9_]*\.(put|delete|send|sendBatch)$/.test(name)) return !/cache|rate|limit/i.test(name);
+  if (/^(\$?transaction|withTransaction|runTransaction|begin)$/.test(method) && changes.test(call.getText()))
+    return true;
+  if (!(writingMethods.test(method) || readingMethods.test(method))) return false;
   const made = `${name} ${madeFrom(flow, receiver)}`;
   const isStore =
     /prisma|PrismaClient|drizzle|mongo|collection|mongoose|firestore|getFirestore|knex|openKv|redis|Redis|sequelize|typeorm|dynamo|kysely|Model\b|repository|\bkv\b/i.test(
@@ -213,6 +228,9 @@ function isDatabaseCall(flow: Flow, call: ts.CallExpression, name: string, metho
   if (writingMethods.test(method)) return method !== 'set' || !/rate|cache|limit/i.test(call.getText());
   return privateNouns.test(call.getText()) && !publicFilter.test(call.getText()) && !/rate|limit/i.test(name);
 }
+
+const changes =
+  /\.(insert|update|upsert|delete|create|save|set|remove)\w*\(|\b(insert\s+into|delete\s+from|update\s+\w+\s+set)\b/i;
 
 /** Mail to an address that the caller chooses, or to many. A contact form, which writes to a fixed one, is public. */
 function isMail(flow: Flow, call: ts.CallExpression, name: string, method: string): boolean {
@@ -226,6 +244,19 @@ function isMail(flow: Flow, call: ts.CallExpression, name: string, method: strin
   const to = call.arguments.map((arg) => propertyOf(arg, 'to')).find((value) => value !== undefined);
   if (to === undefined) return true;
   return flow.originsOf(to).some(({ label }) => label !== 'secret');
+}
+
+/** A program that is started, as by a hook that deploys. */
+const isProcessStart = (name: string): boolean =>
+  /^(child_process|cp|childProcess)\.(exec|execSync|execFile|execFileSync|spawn|spawnSync)$|^(exec|execSync|execFile|spawn|spawnSync|execa)$/.test(
+    name,
+  );
+
+/** `client.send(new DeleteItemCommand(…))` */
+function isCommandOfAws(method: string, text: string): boolean {
+  if (method !== 'send') return false;
+  if (/new (Put|Delete|Update|Send|Publish|Invoke|Transact|BatchWrite|Admin)\w*Command\(/.test(text)) return true;
+  return /new (Get|Query|Scan|List)\w*Command\(/.test(text) && privateNouns.test(text) && !publicFilter.test(text);
 }
 
 const isFileChange = (name: string): boolean =>

@@ -27,11 +27,11 @@ const routers: readonly Twins[] = [
     rule,
     faulty: express(
       `app.delete('/users/:id', check, ${removeUser});`,
-      "const check = (req, res, next) => {\n  if (req.get('x-api-key') !== process.env.API_KEY) console.warn('wrong key');\n  next();\n};",
+      "const check = (req, res, next) => {\n  if (req.get('x-api-key') !== Deno.env.get('API_KEY')) console.warn('wrong key');\n  next();\n};",
     ),
     harmless: express(
       `app.delete('/users/:id', check, ${removeUser});`,
-      "const check = (req, res, next) => {\n  if (req.get('x-api-key') !== process.env.API_KEY) return res.sendStatus(401);\n  next();\n};",
+      "const check = (req, res, next) => {\n  if (req.get('x-api-key') !== Deno.env.get('API_KEY')) return res.sendStatus(401);\n  next();\n};",
     ),
   },
   {
@@ -104,13 +104,13 @@ app.delete('/members/:id', async (request) => prisma.member.delete({ where: { id
     faulty: `import { Hono } from 'hono';
 import { bearerAuth } from 'hono/bearer-auth';
 const app = new Hono();
-app.use('/admin/*', bearerAuth({ token: process.env.ADMIN_TOKEN }));
+app.use('/admin/*', bearerAuth({ token: Deno.env.get('ADMIN_TOKEN') }));
 app.delete('/customers/:id', async (c) => c.json(await prisma.customer.delete({ where: { id: c.req.param('id') } })));
 export default app;`,
     harmless: `import { Hono } from 'hono';
 import { bearerAuth } from 'hono/bearer-auth';
 const app = new Hono();
-app.use('/customers/*', bearerAuth({ token: process.env.ADMIN_TOKEN }));
+app.use('/customers/*', bearerAuth({ token: Deno.env.get('ADMIN_TOKEN') }));
 app.delete('/customers/:id', async (c) => c.json(await prisma.customer.delete({ where: { id: c.req.param('id') } })));
 export default app;`,
   },
@@ -462,5 +462,105 @@ Deno.serve(async (req) => {
   },
 ];
 
+const others: readonly Twins[] = [
+  {
+    name: 'a function that a clock runs',
+    rule,
+    faulty: `export const handler = async () => {
+  await prisma.session.deleteMany({ where: { expired: true } });
+  return { statusCode: 200 };
+};`,
+    harmless: `export const handler = schedule('@daily', async () => {
+  await prisma.session.deleteMany({ where: { expired: true } });
+  return { statusCode: 200 };
+});`,
+  },
+  {
+    name: 'a function that a queue runs',
+    rule,
+    faulty: `export const handler = async (event) => {
+  for (const order of JSON.parse(event.body)) await prisma.order.update({ where: { id: order.id }, data: order });
+};`,
+    harmless: `export const handler = async (event) => {
+  for (const record of event.Records) await prisma.order.update({ where: { id: record.messageId }, data: {} });
+};`,
+  },
+  {
+    name: 'an async check that is not awaited',
+    rule,
+    faulty: `${deno}async function isAdmin(req) {
+  return (await verifySession(req.headers.get('cookie')))?.role === 'admin';
+}
+Deno.serve(async (req) => {
+  if (!isAdmin(req)) ${refuse}
+  await admin.from('profiles').delete().eq('id', 1);
+  return new Response();
+});`,
+    harmless: `${deno}async function isAdmin(req) {
+  return (await verifySession(req.headers.get('cookie')))?.role === 'admin';
+}
+Deno.serve(async (req) => {
+  if (!(await isAdmin(req))) ${refuse}
+  await admin.from('profiles').delete().eq('id', 1);
+  return new Response();
+});`,
+  },
+  {
+    name: 'a function of a package that is asked about the request',
+    rule,
+    faulty: serve(`const plan = await loadPlan(req);\nif (!plan) ${refuse}`),
+    harmless: serve(`const session = await loadSession(req);\nif (!session) ${refuse}`),
+  },
+  {
+    name: 'a function that pages call',
+    rule,
+    faulty: `'use server';
+export async function removeMember(id) {
+  await prisma.member.delete({ where: { id } });
+}`,
+    harmless: `'use server';
+export async function removeMember(id) {
+  const session = await auth();
+  if (session?.user?.role !== 'admin') throw new Error('not allowed');
+  await prisma.member.delete({ where: { id } });
+}`,
+  },
+  {
+    name: 'a transaction',
+    rule,
+    faulty: `export default async (req) => {
+  const { from, to } = await req.json();
+  await prisma.$transaction(async (tx) => { await tx.account.update({ where: { id: from }, data: { to } }); });
+  return new Response();
+};`,
+    harmless: `export default async (req) => {
+  const { from, to } = await req.json();
+  await requireUser(req);
+  await prisma.$transaction(async (tx) => { await tx.account.update({ where: { id: from }, data: { to } }); });
+  return new Response();
+};`,
+  },
+  {
+    name: 'a command of AWS',
+    rule,
+    faulty: `export const handler = async (event) => {
+  await client.send(new DeleteItemCommand({ TableName: 'users', Key: { id: { S: event.pathParameters.id } } }));
+};`,
+    harmless: `export const handler = async (event) => {
+  if (!event.requestContext.authorizer?.claims) return { statusCode: 401 };
+  await client.send(new DeleteItemCommand({ TableName: 'users', Key: { id: { S: event.pathParameters.id } } }));
+};`,
+  },
+  {
+    name: 'records of people, or places that everyone may see',
+    rule,
+    faulty:
+      "import postgres from 'postgres';\nconst sql = postgres();\nexport const GET = async () => Response.json(await sql`select name, email from customers`);",
+    harmless:
+      "import postgres from 'postgres';\nconst sql = postgres();\nexport const GET = async () => Response.json(await sql`select name, address from stores`);",
+  },
+];
+
+describe('handlers that do not check their caller', () => testTwins(others, { path: 'functions/f.ts' }));
 describe('routes that do not check their caller', () => testTwins(routers, { path: 'functions/f.ts' }));
 describe('functions that do not check their caller', () => testTwins(checks, { path: 'functions/f.ts' }));

@@ -68,7 +68,7 @@ function precedes(check: ts.Node, node: ts.Node): boolean {
       if (!isAlwaysEvaluated(parent.expression, check, !alwaysExits(parent.thenStatement))) return false;
     } else if (ts.isConditionalExpression(parent) && parent.condition !== at) return false;
     else if (ts.isCaseOrDefaultClause(parent) || ts.isCatchClause(parent)) return false;
-    else if (ts.isIterationStatement(parent, false)) return false;
+    else if (ts.isIterationStatement(parent, false) && flagsIn(parent).length === 0) return false;
     else if (isFunction(parent) && !isCalledHere(parent)) return false;
   }
   // Both are in one branching statement: the condition comes before its branches.
@@ -108,11 +108,16 @@ function isAlwaysEvaluated(condition: ts.Expression, part: ts.Node, isMet: boole
 
 /** Whether the outcome of a check decides if a node is reached: it throws, or a condition before the node looks at its result. */
 function decides(check: ts.Expression, node: ts.Node): boolean {
+  if (check === node) return true; // what it does depends on the credential that it is passed
   const condition = ifStatementOf(check);
-  if (condition !== undefined) return isInBranch(node, condition) || leavesBranch(condition);
+  if (condition !== undefined) {
+    const flags = flagsIn(condition.thenStatement);
+    if (isInBranch(node, condition) || leavesBranch(condition)) return true;
+    return flags.length > 0 && isLeftByCondition(flags, check, node);
+  }
   if (isChoosing(check)) return true;
-  const names = assignedNames(check);
   const isHandled = isErrorHandled(check, node);
+  const names = [...assignedNames(check), ...(isHandled ? flagsIn(enclosingTry(check)?.tryBlock) : [])];
   if (names.length === 0) return !isHandled && !isDropped(check);
   const owner = enclosing(check);
   const derived = [...names, ...derivedNames(owner, names)];
@@ -152,6 +157,25 @@ function isChoosing(check: ts.Node): boolean {
     if (ts.isStatement(parent)) return ts.isReturnStatement(parent);
   }
   return false;
+}
+
+/** `isValid = true`: names by which a later condition knows that a check was passed. */
+function flagsIn(block: ts.Node | undefined): readonly string[] {
+  const flags: string[] = [];
+  if (block === undefined) return flags;
+  walk(block, (node) => {
+    const isSet = ts.isBinaryExpression(node) && /^(true|false)$/.test(node.right.getText());
+    if (isSet && node.operatorToken.kind === ts.SyntaxKind.EqualsToken) flags.push(dottedName(node.left));
+    return true;
+  });
+  return flags;
+}
+
+function enclosingTry(node: ts.Node): ts.TryStatement | undefined {
+  for (let at = node; at.parent !== undefined && !isFunction(at); at = at.parent) {
+    if (ts.isTryStatement(at.parent) && at.parent.tryBlock === at) return at.parent;
+  }
+  return undefined;
 }
 
 const isInBranch = (node: ts.Node, { thenStatement, elseStatement }: ts.IfStatement): boolean =>
@@ -317,14 +341,32 @@ function hasCheck(flow: Flow, fn: FunctionNode, seen: Set<FunctionNode>, depth: 
 }
 
 function isCheck(flow: Flow, node: ts.Node, seen: Set<FunctionNode>, depth: number): boolean {
-  if (ts.isCallExpression(node)) return isCheckingCall(flow, node, seen, depth);
+  if (ts.isCallExpression(node)) return !isPromiseAsResult(flow, node) && isCheckingCall(flow, node, seen, depth);
   if (ts.isBinaryExpression(node)) return isComparedSecret(flow, node);
   if (ts.isTaggedTemplateExpression(node)) return isLookup(flow, node);
   return ts.isPropertyAccessExpression(node) && isGivenUser(node);
 }
 
+/** `if (!isSigned(text))` with an async function: a promise is always true. */
+function isPromiseAsResult(flow: Flow, call: ts.CallExpression): boolean {
+  let at: ts.Node = call;
+  while (ts.isParenthesizedExpression(at.parent)) at = at.parent;
+  const { parent } = at;
+  const isTruth =
+    (ts.isPrefixUnaryExpression(parent) && parent.operator === ts.SyntaxKind.ExclamationToken) ||
+    (ts.isIfStatement(parent) && parent.expression === at) ||
+    (ts.isConditionalExpression(parent) && parent.condition === at);
+  if (!isTruth) return false;
+  if (/(^|\.)(subtle\.verify|bcrypt\.compare)$/.test(dottedName(call.expression))) return true;
+  const callees = findCallees(flow.program, call);
+  return callees.length > 0 && callees.every(isAsync);
+}
+
+const isAsync = (fn: FunctionNode): boolean =>
+  ts.canHaveModifiers(fn) && ts.getModifiers(fn)?.some(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword) === true;
+
 const checkingCalls =
-  /^(me|getUser|getSession|getServerSession|currentUser|getCurrentUser|jwtVerify|verifyIdToken|verifySessionCookie|verify\w*|authenticate\w*|authorize\w*|require(Auth|User|Admin|Session|Role|SignedIn|Login|Caller|Owner|Member|Agent)\w*|ensure(Auth|User|Admin|Session|Role|SignedIn)\w*|assert(Auth|User|Admin|Session|Role|SignedIn|Caller)\w*|check(Auth|User|Admin|Session|Role|Token|Api|Key|Signature|Secret)\w*|is(Auth|Admin|SignedIn|Valid(Token|Signature|Request|Session))\w*|validate(Session|Token|Api|Request|Signature|Key|Webhook|User)\w*|getAuth|auth|timingSafeEqual|safeEqual|secureCompare|constantTimeEqual|constructEvent|constructEventAsync|signInWithPassword|signInWithIdToken|compare|compareSync|unsealData|getIronSession|introspect\w*|getToken|protect|exchangeCodeForSession|unwrapWebhook|unmarshal|tsscmp|safeCompare)$/;
+  /^(me|getUser|getSession|getServerSession|currentUser|getCurrentUser|jwtVerify|verifyIdToken|verifySessionCookie|verify\w*|authenticate\w*|authorize\w*|require(Auth|User|Admin|Session|Role|SignedIn|Login|Caller|Owner|Member|Agent)\w*|ensure(Auth|User|Admin|Session|Role|SignedIn)\w*|assert(Auth|User|Admin|Session|Role|SignedIn|Caller)\w*|check(Auth|User|Admin|Session|Role|Token|Api|Key|Signature|Secret)\w*|is(Auth|Admin|SignedIn|Valid(Token|Signature|Request|Session))\w*|validate(Session|Token|Api|Request|Signature|Key|Webhook|User|Event)\w*|getAuth|auth|timingSafeEqual|safeEqual|secureCompare|constantTimeEqual|construct(Webhook)?Event\w*|signInWithPassword|signInWithIdToken|compare|compareSync|unsealData|getIronSession|introspect\w*|getToken|protect|exchangeCodeForSession|unwrapWebhook|unmarshal|tsscmp|safeCompare)$/;
 const notChecking = /^(verifyEmailAddress|verifyEmail|authorizeUrl|verifyDomain|authorizationUrl)$/;
 
 function isCheckingCall(flow: Flow, call: ts.CallExpression, seen: Set<FunctionNode>, depth: number): boolean {
@@ -338,7 +380,26 @@ function isCheckingCall(flow: Flow, call: ts.CallExpression, seen: Set<FunctionN
   const name = methodName(call) ?? dottedName(call.expression);
   if (name === 'retrieve' && call.arguments.length > 0) return true;
   if (checkingCalls.test(name) && !notChecking.test(name) && !isOfResponse(call)) return true;
+  if (asksAboutCaller.test(name) && call.arguments.some((arg) => isRequest(flow, arg))) return true;
+  // The provider is asked whether the event is its own.
+  if (/(^|\.)fetch$|^axios/.test(dottedName(call.expression)) && /['"`][^'"`]*verify[^'"`]*['"`]/.test(call.getText()))
+    return true;
+  if (/mollie/i.test(dottedName(call.expression)) && name === 'get') return true;
   return isLookup(flow, call);
+}
+
+/** Names of functions whose code is not part of the app: `sessionOf(request)`, `mayEdit(request)`. */
+const asksAboutCaller =
+  /auth(?!or)|session|viewer|identity|caller|signedIn|permission|whoami|^(may|can|has|is)[A-Z]|(current|load|resolve|read|find|fetch|get)User/i;
+
+/** Whether an expression is the request itself, its headers or its cookies. */
+function isRequest(flow: Flow, node: ts.Expression): boolean {
+  const bare = unwrap(node);
+  if (ts.isPropertyAccessExpression(bare)) {
+    return /^(headers|cookies|raw|req|request)$/.test(bare.name.text) && isRequest(flow, bare.expression);
+  }
+  const parameter = ts.isIdentifier(bare) ? declarationOf(flow.program, bare)?.parameter : undefined;
+  return parameter?.index === 0 && flow.handlers.has(parameter.fn);
 }
 
 /** `assert.equal`, `semver.compare`, `collator.compare` compare other things. */
@@ -504,7 +565,7 @@ function isUse(node: ts.Node): boolean {
 }
 
 const credentialNames =
-  /authorization|cookie|api-?key|token|secret|session|signature|x-.*-(key|auth|hmac)|password|x-cron|bearer/i;
+  /authorization|digest|hmac|cookie|api-?key|token|secret|session|signature|x-.*-(key|auth|hmac)|password|x-cron|bearer/i;
 
 /** A header or cookie by which callers prove who they are. */
 function isCredentialRead(node: ts.Node): boolean {
@@ -574,6 +635,8 @@ function isLookup(flow: Flow, node: ts.CallExpression | ts.TaggedTemplateExpress
     return spans.some(({ expression }) => isCredential(flow, expression));
   }
   if (isCredentialRead(node)) return false;
+  const receiver = receiverOf(node);
+  if (receiver !== undefined && isDigest(flow, receiver)) return false; // a part of a signature is no signature
   const isQuery = /^(get|find|has|includes)$/.test(methodName(node) ?? '') && !isOfRequest(node);
   if (takesApart(node) && !isQuery) return false;
   return node.arguments.some((arg) => !isFunction(unwrap(arg)) && isCredential(flow, arg));
@@ -604,13 +667,21 @@ function isDigest(flow: Flow, node: ts.Node, depth = 0): boolean {
         /hmac|(^|\.)sign$/i.test(dottedName(each.expression)) ||
         findCallees(flow.program, each).some((fn) => returnsOf(fn).some((value) => isDigest(flow, value, depth + 1)));
     } else if (ts.isIdentifier(each) && !isPropertyName(each)) {
-      const definitions = declarationOf(flow.program, each)?.definitions ?? [];
-      isFound = definitions.some(({ value }) => !isInside(each, value) && isDigest(flow, value, depth + 1));
+      const { definitions = [], parameter } = declarationOf(flow.program, each) ?? {};
+      const list = parameter?.index === 0 ? listOf(parameter.fn) : undefined;
+      const values = [...definitions.map(({ value }) => value), ...(list === undefined ? [] : [list])];
+      isFound = values.some((value) => !isInside(each, value) && isDigest(flow, value, depth + 1));
     }
     return !isFound;
   });
   return isFound;
 }
+
+/** `list` of `list.some((one) => …)` */
+const listOf = ({ parent }: FunctionNode): ts.Expression | undefined =>
+  ts.isCallExpression(parent) && /^(some|every|find|filter)$/.test(methodName(parent) ?? '')
+    ? receiverOf(parent)
+    : undefined;
 
 const isLength = (node: ts.Node): boolean =>
   ts.isPropertyAccessExpression(node) && /^(length|byteLength)$/.test(node.name.text);

@@ -80,8 +80,11 @@ function checksOfEarlier(flow: Flow, list: ts.Node, before: ts.Node, depth: numb
 function checksOfStatement(flow: Flow, statement: ts.Statement, depth: number): readonly Check[] {
   if (ts.isIfStatement(statement)) {
     const { thenStatement, elseStatement, expression } = statement;
-    if (alwaysExits(thenStatement) || replacesByConstant(flow, thenStatement)) {
-      return checksOf(flow, expression, false, depth);
+    if (alwaysExits(thenStatement)) return checksOf(flow, expression, false, depth);
+    const replaced = keysOfReplaced(flow, thenStatement);
+    if (replaced.length > 0) {
+      const checks = checksOf(flow, expression, false, depth);
+      return checks.map(({ keys, bits }) => ({ keys: keys.filter((key) => replaced.includes(key)), bits }));
     }
     return elseStatement !== undefined && alwaysExits(elseStatement) ? checksOf(flow, expression, true, depth) : [];
   }
@@ -102,18 +105,16 @@ function checksOfStatement(flow: Flow, statement: ts.Statement, depth: number): 
   return [];
 }
 
-/** `if (!allowed(next)) next = '/';` */
-function replacesByConstant(flow: Flow, statement: ts.Statement): boolean {
+/** `if (!isAllowed(name)) name = 'id'`: afterwards the name is the constant, or is allowed. Empty if something else happens. */
+function keysOfReplaced(flow: Flow, statement: ts.Statement): readonly string[] {
   const inner = ts.isBlock(statement) ? statement.statements : [statement];
-  return (
-    inner.length > 0 &&
-    inner.every((each) => {
-      const assignment = ts.isExpressionStatement(each) ? unwrap(each.expression) : undefined;
-      if (assignment === undefined || !ts.isBinaryExpression(assignment)) return false;
-      if (assignment.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
-      return flow.originsOf(assignment.right).length === 0;
-    })
-  );
+  const keys = inner.map((each) => {
+    const assignment = ts.isExpressionStatement(each) ? unwrap(each.expression) : undefined;
+    if (assignment === undefined || !ts.isBinaryExpression(assignment)) return undefined;
+    if (assignment.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return undefined;
+    return flow.originsOf(assignment.right).length === 0 ? keysOf(flow.program, assignment.left)[0] : undefined;
+  });
+  return keys.every((key) => key !== undefined) ? keys : [];
 }
 
 /** What is known if a condition is met (or, with false, is not). */

@@ -6,9 +6,9 @@ import type { FunctionNode } from './syntax.ts';
 
 /**
  * `web`: (request, context). `node`: (request, response). `context`: one object with both. `event`: `event.request`.
- * `procedure`: `{ input, ctx }` of tRPC.
+ * `procedure`: `{ input, ctx }` of tRPC. `action`: any arguments, as pages call it.
  */
-export type HandlerStyle = 'web' | 'node' | 'context' | 'event' | 'procedure';
+export type HandlerStyle = 'web' | 'node' | 'context' | 'event' | 'procedure' | 'action';
 
 export interface Flow {
   readonly program: Program;

@@ -47,7 +47,7 @@ export function findHandlers(program: Program, module: Module): readonly Handler
   const routerSteps = [...findRouterSteps(module.source), ...findMountSteps(program, module)];
   const add: Add = (expression, style, before = [], route = '', isMiddleware = false) => {
     for (const found of unfold(program, expression, before)) {
-      if (seen.has(found.fn)) continue;
+      if (seen.has(found.fn) || isTriggered.test(found.fn.body.getText())) continue;
       seen.add(found.fn);
       handlers.push({ ...found, style: styleOf(found.fn, style), route, ...(isMiddleware && { isMiddleware }) });
     }
@@ -58,6 +58,10 @@ export function findHandlers(program: Program, module: Module): readonly Handler
       add(node.right, 'web');
   }
   if (isBackendPath(module.path)) addExports(program, module, add);
+  if (/^\s*['"]use server['"]/.test(module.source.text)) {
+    // Functions of such a module are called by pages, with any arguments.
+    for (const [, node] of module.exports) if (!('specifier' in node)) add(node, 'action');
+  }
   return handlers;
 }
 
@@ -212,6 +216,7 @@ function stepsBefore(steps: readonly RouterStep[], receiver: ts.Expression, call
 }
 
 function addExports(program: Program, module: Module, add: Add): void {
+  if (/export const config\b[^;]{0,200}\bschedule\s*:/.test(module.source.text)) return;
   for (const [name, node] of module.exports) {
     if ('specifier' in node) continue;
     if (name !== 'default' && !methods.test(name)) continue;
@@ -226,6 +231,10 @@ function addExports(program: Program, module: Module, add: Add): void {
   }
 }
 
+/** Functions that a clock or a queue runs have no caller. */
+const isScheduled = /(^|\.)(schedule|onSchedule|scheduled|cron)$/;
+const isTriggered = /\b\w+\.(Records|triggerSource)\b|\bconst\s*\{[^}]*\bRecords\b/;
+
 interface Unfolded {
   readonly fn: FunctionNode;
   readonly before: readonly ts.Expression[];
@@ -239,6 +248,7 @@ function unfold(program: Program, node: ts.Node, before: readonly ts.Expression[
   if (functions.length > 0) return functions.map((fn) => ({ fn, before }));
   const value = ts.isIdentifier(at) ? constantInitialiserOf(program, at) : at;
   if (value === undefined || !ts.isCallExpression(value)) return [];
+  if (isScheduled.test(dottedName(value.expression))) return [];
   const around = [...before, value];
   const inner = value.arguments.flatMap((arg) => unfold(program, arg, around, depth + 1));
   // A function of the app that returns the handler answers requests itself.

@@ -109,6 +109,36 @@ const statements: readonly Twins[] = [
     ),
   },
   {
+    name: 'a function that takes a whole statement',
+    rule: sql,
+    faulty: checked(
+      'return runQuery(`select * from tasks where name = ${input.name}`);',
+      "import { runQuery } from 'db-kit';",
+    ),
+    harmless: checked(
+      "return runQuery('select * from tasks where name = $1', input.name);",
+      "import { runQuery } from 'db-kit';",
+    ),
+  },
+  {
+    name: 'a statement in options',
+    rule: sql,
+    faulty: checked(
+      'return client.send(new ExecuteStatementCommand({ sql: `delete from tasks where id = ${input.id}` }));',
+    ),
+    harmless: checked(
+      "return client.send(new ExecuteStatementCommand({ sql: 'delete from tasks where id = :id', parameters: [input.id] }));",
+    ),
+  },
+  {
+    name: 'a filter of a directory',
+    rule: 'code.nosql-injection',
+    faulty: checked("return ldap.search('dc=example', { filter: `(uid=${input.name})` });"),
+    harmless: checked(
+      "return ldap.search('dc=example', { filter: new EqualityFilter({ attribute: 'uid', value: input.name }) });",
+    ),
+  },
+  {
     name: 'a filter of MongoDB that runs code',
     rule: 'code.nosql-injection',
     faulty: checked(
@@ -180,6 +210,12 @@ const commands: readonly Twins[] = [
     harmless: checked("const run = new Function('x', 'return x + 1');\nreturn Response.json(run(input.x));"),
   },
   {
+    name: 'a module that is loaded where it is used',
+    rule: command,
+    faulty: checked("return require('child_process').execSync('ls ' + input.folder);"),
+    harmless: checked("return require('child_process').execFileSync('ls', ['--', input.folder]);"),
+  },
+  {
     name: 'a context of its own',
     rule: code,
     faulty: checked('return Response.json(vm.runInNewContext(input.code, {}));', "import vm from 'node:vm';"),
@@ -234,6 +270,23 @@ const answers: readonly Twins[] = [
     rule: answer,
     faulty: "const app = new Hono();\napp.get('/hello', (c) => c.html(`<h1>${c.req.query('name')}</h1>`));",
     harmless: "const app = new Hono();\napp.get('/hello', (c) => c.text(`<h1>${c.req.query('name')}</h1>`));",
+  },
+  {
+    name: 'Fastify with a type',
+    rule: answer,
+    faulty:
+      "app.get('/hello', async (request, reply) => {\n  reply.type('text/html').send('Hello ' + request.query.name);\n});",
+    harmless: "app.get('/hello', async (request, reply) => {\n  reply.send('Hello ' + request.query.name);\n});",
+  },
+  {
+    name: 'an image that can have scripts',
+    rule: answer,
+    faulty: checked(
+      "return new Response(`<svg><text>${input.label}</text></svg>`, { headers: { 'content-type': 'image/svg+xml' } });",
+    ),
+    harmless: checked(
+      "return new Response(`<svg><text>${Number(input.label)}</text></svg>`, { headers: { 'content-type': 'image/svg+xml' } });",
+    ),
   },
   {
     name: 'AWS',
@@ -315,6 +368,33 @@ const pages: readonly Twins[] = [
       "async function show() {\n  const rows = await (await fetch('/rows')).json();\n  let text = '<ul>';\n  for (const row of rows) text += `<li>${row.name}</li>`;\n  document.querySelector('#list').insertAdjacentHTML('beforeend', text + '</ul>');\n}\nshow();",
     harmless:
       "async function show() {\n  const rows = await (await fetch('/rows')).json();\n  let text = '<ul>';\n  for (const row of rows) text += `<li>${Number(row.total).toFixed(2)}</li>`;\n  document.querySelector('#list').insertAdjacentHTML('beforeend', text + '</ul>');\n}\nshow();",
+  },
+  {
+    name: 'elements of jQuery',
+    rule: html,
+    faulty:
+      "const $list = $('#list');\nfetch('/rows').then((r) => r.json()).then((rows) => { $list.append(`<li>${rows[0].name}</li>`); });",
+    harmless:
+      "const $list = $('#list');\nfetch('/rows').then((r) => r.json()).then((rows) => { $list.append($('<li>').text(rows[0].name)); });",
+  },
+  {
+    name: 'another window',
+    rule: html,
+    faulty: "const other = window.open('');\nother.document.write(decodeURIComponent(location.hash));",
+    harmless: "const other = window.open('');\nother.document.write('<h1>Preview</h1>');",
+  },
+  {
+    name: 'a part of the app itself',
+    rule: html,
+    faulty: "fetch('/api/banner').then((r) => r.text()).then((text) => { document.body.innerHTML = text; });",
+    harmless:
+      "fetch('/partials/banner.html').then((r) => r.text()).then((text) => { document.body.innerHTML = text; });",
+  },
+  {
+    name: 'colours of a theme',
+    rule: html,
+    faulty: 'export const Card = ({ css }) => <div dangerouslySetInnerHTML={{ __html: css }} />;',
+    harmless: 'export const Theme = ({ css }) => <style dangerouslySetInnerHTML={{ __html: css }} />;',
   },
   {
     name: 'an address of a link',
@@ -471,6 +551,25 @@ const requests: readonly Twins[] = [
     harmless: checked(
       "const page = await browser.newPage();\nawait page.goto('https://shop.example/print?id=' + params.get('id'));\nreturn new Response(await page.pdf());",
     ),
+  },
+  {
+    name: 'a feed',
+    rule: ssrf,
+    faulty: checked(
+      'return Response.json(await new Parser().parseURL(input.feed));',
+      "import Parser from 'rss-parser';",
+    ),
+    harmless: checked(
+      'return Response.json(await new Parser().parseString(input.feed));',
+      "import Parser from 'rss-parser';",
+    ),
+  },
+  {
+    name: 'a function that pages call',
+    rule: ssrf,
+    faulty: "'use server';\nexport async function preview(form) {\n  return (await fetch(form.get('url'))).text();\n}",
+    harmless:
+      "'use server';\nexport async function preview(form) {\n  return (await fetch('https://api.example/?q=' + form.get('url'))).text();\n}",
   },
   {
     name: 'a socket',

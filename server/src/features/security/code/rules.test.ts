@@ -1,19 +1,7 @@
 // What the rules on code find, and what they must not: each fault beside a harmless twin.
 import { describe, expect, it } from 'vitest';
+import { type Files, findingsOf } from '../../../../test/support/code-findings.ts';
 import { createAppReader } from './scan-file.ts';
-
-type Files = Readonly<Record<string, string>>;
-
-/** The rule and line of every finding, as `rule path:line`. */
-function findingsOf(files: Files): string[] {
-  const reader = createAppReader();
-  for (const [path, text] of Object.entries(files)) reader.program.add(path, text);
-  const found = Object.keys(files).flatMap((path) => {
-    const { functions, staticCode } = reader.read(path);
-    return [...functions, ...staticCode].map(({ rule_id, position }) => `${rule_id} ${position.path}:${position.line}`);
-  });
-  return [...new Set(found)].sort();
-}
 
 const checked = `import { jwtVerify } from 'jose';
 export async function requireUser(req) {

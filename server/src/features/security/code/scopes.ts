@@ -138,7 +138,7 @@ function declareImports(source: ts.SourceFile, node: ts.ImportDeclaration, decla
 }
 
 /** The module of `require('x')` and `await import('x')`. */
-function requiredModule(node: ts.Expression | undefined): string | undefined {
+export function requiredModule(node: ts.Expression | undefined): string | undefined {
   const call = node && unwrap(node);
   if (call === undefined || !ts.isCallExpression(call)) return undefined;
   const callee = call.expression;

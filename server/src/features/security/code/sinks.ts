@@ -6,6 +6,7 @@ import type { Label } from './origins.ts';
 import { uses } from './origins.ts';
 import { constantInitialiserOf, declarationOf, findCallees, type Module } from './program.ts';
 import type { CodeRuleId } from './rules.ts';
+import { requiredModule } from './scopes.ts';
 import {
   dottedName,
   enclosingFunction,
@@ -99,6 +100,8 @@ function globalName(flow: Flow, callee: ts.Expression): string {
     } else if (ts.isIdentifier(value) || ts.isPropertyAccessExpression(value)) at = value;
     else break;
   }
+  const required = ts.isCallExpression(at) ? requiredModule(at) : undefined;
+  if (required !== undefined) return moduleName(required);
   if (ts.isPropertyAccessExpression(at)) {
     // `const http = { send: fetch }`
     const property = propertyOf(constantInitialiserOf(flow.program, at.expression), at.name.text);
@@ -154,6 +157,8 @@ function sqlSinks(
     );
   }
   const isCondition = /^(where|andWhere|orWhere|having|andHaving)$/.test(called) && comparison.test(first.getText());
+  const isNamed = /sql|query|statement/i.test(called) && writtenTexts(context.flow, first).some(isStatement);
+  if (isNamed) return sink('code.sql-injection', 'sql', first, { at: call, onlyParts: true });
   if (maySql.test(called) && method !== undefined && (isCondition || hasSqlText(context, first))) {
     return sink('code.sql-injection', 'sql', first, { at: call, onlyParts: true });
   }
@@ -164,6 +169,9 @@ const sqlStatement =
   /\b(select|insert\s+into|update|delete\s+from|where|order\s+by|drop\s+table|create\s+table|alter\s+table|match\s*\()/i;
 /** `t.name = '${name}'` */
 const comparison = /(=|<|>|\b(like|ilike|in))\s*[('"%]*\s*(\$\{|['"]\s*\+)/i;
+
+const isStatement = (text: string): boolean =>
+  /^[`'"]\s*(select\b[\s\S]*\bfrom|insert\s+into|update\b[\s\S]*\bset|delete\s+from)\b/i.test(text);
 
 /** Whether the constant parts of a text look like SQL. */
 const hasSqlText = ({ flow }: SinkContext, node: ts.Expression): boolean =>
@@ -259,6 +267,9 @@ function codeSinks(name: string, call: ts.CallExpression, first: ts.Expression):
   if (/^((window|globalThis|self)\.)?Function$/.test(name)) {
     return call.arguments.flatMap((arg) => sink('code.code-injection', 'code', arg, all));
   }
+  if (/(^|\.)unserialize$/.test(name)) return sink('code.code-injection', 'code', first, { at: call });
+  if (/^xpath\.(select|select1|evaluate)$/.test(name))
+    return sink('code.nosql-injection', 'sql', first, { at: call, onlyParts: true });
   if (/^vm\.(runIn\w*|compileFunction|Script)$|^vm2?\.\w*run$/.test(name))
     return sink('code.code-injection', 'code', first, all);
   if (/^((window|globalThis)\.)?(setTimeout|setInterval)$/.test(name) && !isFunction(unwrap(first))) {
@@ -323,7 +334,9 @@ function requestSinks(
     }
     return sink('code.ssrf', 'address', first, { at: call });
   }
-  if (methodName(call) === 'goto' && isBackend) return sink('code.ssrf', 'address', first, { at: call });
+  // Functions of packages that load what an address leads to.
+  if (isBackend && /^(goto|parseURL|fromURL|loadURL|getLinkPreview|unfurl)$/.test(methodName(call) ?? name))
+    return sink('code.ssrf', 'address', first, { at: call });
   if (/^(axios)\.create$/.test(name)) return sink('code.ssrf', 'address', propertyOf(first, 'baseURL'), { at: call });
   if (/^Deno\.connect$|^net\.(connect|createConnection)$/.test(name)) {
     const host = propertyOf(first, 'hostname') ?? propertyOf(first, 'host') ?? call.arguments[1];
@@ -349,7 +362,7 @@ function htmlSinks(
   second: ts.Expression | undefined,
 ): readonly Sink[] {
   const html: Details = { labels: fromAnybody, at: call };
-  if (/^(window\.)?document\.(write|writeln)$/.test(name)) {
+  if (/(^|\.)(document|contentDocument)\.(write|writeln)$/.test(name)) {
     return call.arguments.flatMap((arg) => sink('code.xss-html', 'html', arg, html));
   }
   if (method === 'insertAdjacentHTML') return sink('code.xss-html', 'html', second, html);
@@ -366,7 +379,9 @@ function htmlSinks(
     }
   }
   const receiver = receiverOf(call);
-  const isQuery = receiver !== undefined && /^(\$|jQuery)\(/.test(receiver.getText());
+  if (/^(\$|jQuery)$/.test(name) && /^['"`]\s*</.test(first.getText()))
+    return sink('code.xss-html', 'html', first, html);
+  const isQuery = receiver !== undefined && /^((\$|jQuery)\(|\$\w+$)/.test(receiver.getText());
   if (isQuery && /^(html|append|prepend|after|before|replaceWith)$/.test(method ?? '')) {
     const isText = partsOf(unwrap(first)) !== undefined || method === 'html';
     return isText ? sink('code.xss-html', 'html', first, html) : [];
@@ -424,6 +439,7 @@ function answerSinks(
 
 /** Express sends text as HTML unless it is told otherwise; Node does if the header says so. */
 function isSentAsHtml(call: ts.CallExpression): boolean {
+  if (/text\/html|type\(\s*['"`]\.?html/i.test(call.expression.getText())) return true;
   const receiver = dottedName(call.expression);
   if (/^(res|response)(\.(status|code)\(\))*\.send$/.test(receiver)) return true;
   return /^(res|response)\.(end|write)$/.test(receiver) && /text\/html/i.test(enclosingFunction(call)?.getText() ?? '');
@@ -456,8 +472,11 @@ function sinksOfNew(context: SinkContext, node: ts.NewExpression): readonly Sink
   const [first, second] = node.arguments ?? [];
   if (first === undefined) return [];
   const all: Details = { labels: fromAnybody, at: node };
-  if (/^((window|globalThis|self)\.)?Function$|^vm\.Script$/.test(name)) {
+  if (/^((window|globalThis|self)\.)?(Async|Generator)?Function$|^vm\.Script$/.test(name)) {
     return (node.arguments ?? []).flatMap((arg) => sink('code.code-injection', 'code', arg, all));
+  }
+  if (/^(WebSocket|EventSource|ws|ws\.WebSocket)$/.test(name) && context.isBackend) {
+    return sink('code.ssrf', 'address', first, { at: node });
   }
   if (name === 'Deno.Command') {
     const args = propertyOf(second, 'args');
@@ -474,8 +493,8 @@ function sinksOfNew(context: SinkContext, node: ts.NewExpression): readonly Sink
 function isHtmlAnswer({ flow }: SinkContext, options: ts.Expression): boolean {
   const headers = propertyOf(options, 'headers');
   const initialiser = headers && constantInitialiserOf(flow.program, headers);
-  if (/text\/html/i.test((initialiser ?? headers ?? options).getText()) || /text\/html/i.test(options.getText()))
-    return true;
+  const isHtml = /text\/html|image\/svg/i;
+  if (isHtml.test((initialiser ?? headers ?? options).getText()) || isHtml.test(options.getText())) return true;
   // `headers.set('content-type', 'text/html')`
   if (headers === undefined || !ts.isIdentifier(headers)) return false;
   const set = new RegExp(
@@ -534,13 +553,16 @@ function sinksOfAttribute(node: ts.JsxAttribute): readonly Sink[] {
   const { initializer } = node;
   const value = initializer && ts.isJsxExpression(initializer) ? initializer.expression : undefined;
   if (value === undefined) return [];
+  const element = node.parent.parent;
+  const tag = ts.isJsxOpeningLikeElement(element) ? element.tagName.getText() : '';
   if (name === 'dangerouslySetInnerHTML') {
+    // Colours and sizes of a theme: no script can be in them unless a stranger writes them.
+    if (tag === 'style')
+      return sink('code.xss-html', 'html', value, { path: ['__html'], labels: fromStranger, at: node });
     return sink('code.xss-html', 'html', value, { path: ['__html'], labels: fromAnybody, at: node });
   }
   if (/^srcdoc$/i.test(name)) return sink('code.xss-html', 'html', value, { labels: fromAnybody, at: node });
   if (/^(href|src|action|formAction|xlinkHref)$/.test(name)) {
-    const element = node.parent.parent;
-    const tag = ts.isJsxOpeningLikeElement(element) ? element.tagName.getText() : '';
     const runs = /^(a|iframe|form|button|embed|object|script|frame|area|base)$/i.test(tag);
     return runs ? sink('code.xss-link', 'html', value, { labels: ['location', 'message'], at: node }) : [];
   }
@@ -561,6 +583,13 @@ function sinksOfProperty(
     return sink('code.xss-html', 'html', value, { labels: fromAnybody, at: node });
   }
   if (!context.isBackend) return [];
+  if (/^(sql|querystring|statement|querytext)$/.test(name) && writtenTexts(context.flow, value).some(isStatement)) {
+    return sink('code.sql-injection', 'sql', value, { at: node, onlyParts: true });
+  }
+  // A filter of a directory: `(uid=${name})`.
+  if (name === 'filter' && /^[`'"]\([&|!(]*\w+=/.test(value.getText())) {
+    return sink('code.nosql-injection', 'sql', value, { at: node, onlyParts: true });
+  }
   if (name === '$where') return sink('code.nosql-injection', 'code', value, { at: node });
   if (name === 'location' && isHeader(node)) return sink('unsafe_redirect', 'redirect', value, { at: node });
   if (name === 'access-control-allow-origin') return corsSinks(node, value);

@@ -98,6 +98,7 @@ export function isFromRequest(style: HandlerStyle, index: number, path: readonly
     if (index !== 0) return false;
     return !ownPartsOfRequest.test(first);
   }
+  if (style === 'action') return true;
   if (style === 'procedure') return index === 0 && first === 'input';
   if (style === 'event') return first === 'request' ? !ownPartsOfRequest.test(second) : false;
   if (style === 'context') {

@@ -405,9 +405,13 @@ function followCall(flow: Flow, node: ts.CallExpression, path: Path): readonly O
     return originsOfValueOrFunction(flow, node.arguments[0], path);
   }
   if (passesOn.test(name)) return followPassedOn(flow, node, name, path);
+  if (name === 'fetch' && ownFile.test(textOf(node.arguments[0]) ?? '')) return [];
   if (method !== undefined) return followMethod(flow, node, method, path);
   return [originOf('stored', node)];
 }
+
+/** A part of the app itself, such as a header of every page. */
+const ownFile = /^\.{0,2}\/[\w/.-]+\.(html|svg|md|json|css)$/;
 
 function followPassedOn(flow: Flow, node: ts.CallExpression, name: string, path: Path): readonly Origin[] {
   const args = [...node.arguments];
@@ -487,6 +491,8 @@ function followMethod(flow: Flow, node: ts.CallExpression, method: string, path:
     return followSchema(flow, node, receiver, path);
   if (/^(catch|finally)$/.test(method)) return originsOf(flow, receiver, path);
   const origins = originsOf(flow, receiver, [methodKey(node, method), ...path]);
+  // `unified().use(rehypeSanitize).process(text)`
+  if (/sanitize/i.test(node.expression.getText())) return makeSafe(origins, uses.html);
   if (origins.length > 0) return origins;
   return isOwnValue(flow, receiver) ? [] : [originOf('stored', node)];
 }

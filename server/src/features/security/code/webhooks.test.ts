@@ -276,6 +276,80 @@ app.post('/webhooks/orders', express.raw({ type: '*/*' }), fromShopify, async (r
 });`,
   },
   {
+    name: 'several secrets',
+    rule,
+    faulty: hook(
+      `let isValid = false;\nfor (const key of [secret, oldSecret]) {\n  const mine = createHmac('sha256', key).update(text).digest('hex');\n  if (mine === sent) isValid = true;\n}\nconsole.log({ isValid });`,
+    ),
+    harmless: hook(
+      `let isValid = false;\nfor (const key of [secret, oldSecret]) {\n  const mine = createHmac('sha256', key).update(text).digest('hex');\n  if (mine === sent) isValid = true;\n}\nif (!isValid) ${refuse}`,
+    ),
+  },
+  {
+    name: 'a flag that is set after the check',
+    rule,
+    faulty: hook("let isValid = true;\ntry { webhook.verify(text, sent); } catch { console.warn('wrong'); }"),
+    harmless: hook(
+      `let isValid = false;\ntry { webhook.verify(text, sent); isValid = true; } catch {}\nif (!isValid) ${refuse}`,
+    ),
+  },
+  {
+    name: 'a part of the signature',
+    rule,
+    faulty: hook(`${digest}if (!digest.includes(sent)) ${refuse}`),
+    harmless: hook(`${digest}if (![digest, 'sha256=' + digest].some((mine) => mine === sent)) ${refuse}`),
+  },
+  {
+    name: 'an async helper that is not awaited',
+    rule,
+    faulty: `async function isSigned(text, sent) {
+  const mine = createHmac('sha256', secret).update(text).digest('hex');
+  return mine === sent;
+}
+${hook(`if (!isSigned(text, sent)) ${refuse}`)}`,
+    harmless: `async function isSigned(text, sent) {
+  const mine = createHmac('sha256', secret).update(text).digest('hex');
+  return mine === sent;
+}
+${hook(`if (!(await isSigned(text, sent))) ${refuse}`)}`,
+  },
+  {
+    name: 'a hook that deploys',
+    rule,
+    faulty: `import { execSync } from 'node:child_process';
+app.post('/hooks/deploy', (req, res) => {
+  if (req.get('x-github-event') === 'push') execSync('git pull && npm ci');
+  res.end();
+});`,
+    harmless: `import { execSync } from 'node:child_process';
+app.post('/hooks/deploy', (req, res) => {
+  const mine = 'sha256=' + createHmac('sha256', secret).update(req.rawBody).digest('hex');
+  if (req.get('x-hub-signature-256') !== mine) return res.sendStatus(401);
+  if (req.get('x-github-event') === 'push') execSync('git pull && npm ci');
+  res.end();
+});`,
+  },
+  {
+    name: 'a provider that is asked',
+    rule,
+    faulty: `export async function POST(request) {
+  const event = await request.json();
+  await fetch('https://api.paypal.example/v1/log', { method: 'POST', body: request.headers.get('paypal-transmission-id') });
+  await sql\`update orders set paid = true where id = \${event.resource.id}\`;
+  return new Response();
+}`,
+    harmless: `export async function POST(request) {
+  const event = await request.json();
+  const asked = await fetch('https://api.paypal.example/v1/notifications/verify-webhook-signature', {
+    method: 'POST',
+    body: JSON.stringify({ transmission_id: request.headers.get('paypal-transmission-id'), webhook_event: event }),
+  });
+  if ((await asked.json()).verification_status !== 'SUCCESS') ${refuse}
+  await sql\`update orders set paid = true where id = \${event.resource.id}\`;
+  return new Response();
+}`,
+  },
+  {
     name: 'a token of the address',
     rule,
     faulty: `app.post('/hooks/:token', async (req, res) => {
@@ -284,7 +358,7 @@ app.post('/webhooks/orders', express.raw({ type: '*/*' }), fromShopify, async (r
   res.end();
 });`,
     harmless: `app.post('/hooks/:token', async (req, res) => {
-  if (req.params.token !== process.env.HOOK_TOKEN) return res.sendStatus(404);
+  if (req.params.token !== Deno.env.get('HOOK_TOKEN')) return res.sendStatus(404);
   await sql\`insert into pushes (ref) values (\${req.body.ref})\`;
   res.end();
 });`,
