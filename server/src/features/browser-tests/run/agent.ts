@@ -174,8 +174,12 @@ async function carryOut(agent: Agent, command: Command): Promise<CallAnswer> {
       if (outcome.outcome === 'done') return { result: 'Done.', is_error: false };
       return { result: `It could not be done:\n${wrapPageText(outcome.why, boundary)}`, is_error: true };
     }
-    case 'check':
-      return toCheckResult(await takeCheck(run, command.check, page.tree), boundary);
+    case 'check': {
+      const outcome = await takeCheck(run, command.check, page.tree);
+      if (outcome === undefined)
+        throw new ToolError('Several elements have this role and name. Name the one by its ref.');
+      return toCheckResult(outcome, boundary);
+    }
     case 'expectation':
       return toCheckResult(
         await replayCheck(run, command.number, getExpectation(agent, command.number), 'agent'),

@@ -12,6 +12,7 @@ export const instructions = `You test a web app in a real browser, as one of its
 - A check that does not hold fails the test for good. Check what the goal demands and nothing else, with what it demands: if the app shows 20 and the goal says 25, check for 25.
 - Never leave a check out, or choose an easier one, because the app does not fulfil it. A failed check is a result.
 - A hidden or no_text check is worth something only for what was there before, or could be there.
+- The test is repeated by another user on another day. Go to a page by the app's links in place of an address with an id, and check no id, date or number that only this run has.
 - If something on the way can't be done because the app does not work, check what should be there, and finish.
 - If you are given recorded expectations, evaluate each by its number, at the moment when it should hold: assert with expectation.
 

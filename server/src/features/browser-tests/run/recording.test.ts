@@ -1,9 +1,9 @@
 // Tests what is kept of a run: recordings that are read again, placeholders for credentials, and what replaces a recorded action.
 import { describe, expect, it } from 'vitest';
 import { fillCredentials, hideCredentials } from './credentials.ts';
-import { listPending, readRecording } from './recording.ts';
+import { hasNewValue, listPending, readRecording } from './recording.ts';
 import { findInTree, toTarget } from './snapshot.ts';
-import type { RecordedAction, Recording } from './types.ts';
+import type { RecordedAction, RecordedStep, Recording } from './types.ts';
 
 const place = { target: toTarget({ role: 'button', name: 'Add' }) };
 const click = (name: string): RecordedAction => ({
@@ -45,6 +45,31 @@ describe('a stored recording', () => {
     ['too many steps', { version: 1, steps: Array.from({ length: 81 }, () => click('Add')) }],
   ])('is not replayed if it is %s', (_name, stored) => {
     expect(readRecording(stored)).toBeNull();
+  });
+});
+
+describe('a value that only one run has', () => {
+  const id = '0198c216-0b31-7f5a-9c20-17e8d3b5a6f4';
+  const check = (text: string): RecordedStep => ({ check: { kind: 'text', text, place: null }, expectation: '' });
+  const named = (name: string): RecordedStep => ({
+    check: { kind: 'visible', place: { target: toTarget({ role: 'row', name }) } },
+    expectation: '',
+  });
+
+  it.each<[string, RecordedStep, boolean]>([
+    ['an opened id', { action: { action: 'open', path: `/#/orders/${id}` } }, true],
+    ['an opened page', { action: { action: 'open', path: '/#/orders' } }, false],
+    ['an id in the address', { check: { kind: 'url', contains: id.toUpperCase() }, expectation: '' }, true],
+    ['an awaited number', { action: { action: 'wait', check: { kind: 'url', contains: '/7654321' } } }, true],
+    ['a short id', check('Order 65f1a0b2c3d4e5f60718293a'), true],
+    ['today', check('Ordered on 2026-11-16'), true],
+    ['today in words of another country', check('Bestellt am 16.11.2026'), true],
+    ['an element that is called by it', named('Order 7654321'), true],
+    ['a sum', check('€1,234.50'), false],
+    ['a number of the goal', check('Order 555123'), false],
+    ['a number that was typed', check('Call 0301234567'), false],
+  ])('%s', (_name, step, isNew) => {
+    expect(hasNewValue(step, ['Look at order 555123', '/', '0301234567'])).toBe(isNew);
   });
 });
 

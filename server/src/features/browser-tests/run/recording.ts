@@ -1,6 +1,6 @@
 // Owns recordings: reading a stored one, and the order in which its actions are replaced when the agent has to go on.
 import { z } from 'zod';
-import type { PageAction } from '../../../gateways/browser/session/types.ts';
+import type { Check, PageAction } from '../../../gateways/browser/session/types.ts';
 import { runLimits } from './limits.ts';
 import type { Healing, RecordedAction, RecordedCheck, RecordedStep, Recording } from './types.ts';
 import { describeAction, shorten } from './words.ts';
@@ -48,6 +48,48 @@ export function readRecording(stored: unknown): Recording | null {
 
 export const isCheck = (step: RecordedStep): step is RecordedCheck => 'check' in step;
 export const isAction = (step: RecordedStep): step is RecordedAction => 'action' in step;
+
+/** What the step types or selects. A later step may well expect it. */
+export function getTyped(step: RecordedStep): string {
+  if (!isAction(step)) return '';
+  if (step.action.action === 'select') return step.action.option;
+  return step.action.action === 'type' ? step.action.text : '';
+}
+
+/** UUIDs and other long hexadecimal ids, numbers of six digits and more, and dates. */
+const ownValues =
+  /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b|\d{6,}|\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4})\b/gi;
+
+/** Whether the step opens or expects a value of this one run, such as the id of a record, or today: none of the texts has it. */
+export function hasNewValue(step: RecordedStep, known: readonly string[]): boolean {
+  const values = listExpected(step).flatMap((text) => text.match(ownValues) ?? []);
+  return values.some((value) => !known.some((text) => text.toLowerCase().includes(value.toLowerCase())));
+}
+
+function listExpected(step: RecordedStep): readonly string[] {
+  if (isAction(step)) {
+    if (step.action.action === 'open') return [step.action.path];
+    return step.action.action === 'wait' ? listTexts(step.action.check) : [];
+  }
+  return listTexts(step.check);
+}
+
+function listTexts(check: Check): readonly string[] {
+  const name = 'place' in check && check.place !== null && 'target' in check.place ? [check.place.target.name] : [];
+  switch (check.kind) {
+    case 'text':
+    case 'no_text':
+      return [check.text, ...name];
+    case 'value':
+      return [check.value, ...name];
+    case 'count':
+      return check.name === null ? [] : [check.name];
+    case 'url':
+      return [check.contains];
+    default:
+      return name;
+  }
+}
 
 /** The recorded actions that were not replayed, if any. Says of each action of the agent what it replaces. */
 export interface PendingActions {

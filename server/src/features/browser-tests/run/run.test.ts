@@ -166,6 +166,14 @@ describe('a run without a recording', () => {
     expect(second.recording).toEqual(first.recording);
   });
 
+  it('is not recorded if it depends on what only this run has', async () => {
+    app.pages.set('/', renderTasks({ more: '<p>Order 1234567</p>' }));
+    const { recording, verdict } = await run(follow(expectText('Order 1234567')));
+    expect([verdict.verdict, recording]).toEqual(['passed', null]);
+    const asked = await run(follow(expectText('Order 1234567')), { goal: 'Look at order 1234567.' });
+    expect(asked.recording).not.toBeNull();
+  });
+
   it('fails if a check does not hold, and says what was there instead', async () => {
     app.pages.set('/', renderTasks({ count: 'tasks.length + 1' }));
     const { verdict, recording } = await run(follow(...addTask), { limits: soon });
@@ -314,6 +322,20 @@ describe('several calls of one answer', () => {
     const { requests, steps } = await run(callTogether(...Array<typeof look>(6).fill(look)));
     expect(listResults(requests)).toContain('Not run: 2 more, because one answer can have 4 calls.');
     expect(steps.filter(({ check }) => check !== null)).toHaveLength(4);
+  });
+
+  it('check roles that there are, and one element', async () => {
+    app.pages.set(
+      '/',
+      renderTasks({ more: '<p role="note" aria-label="Sum">1</p><p role="note" aria-label="Sum">2</p>' }),
+    );
+    const wrong = await run(callTogether(['assert', { kind: 'count', role: 'input', count: 1 }]));
+    expect(listResults(wrong.requests)).toContain('The arguments are not valid');
+    const which = await run(callTogether(['assert', { kind: 'text', role: 'note', name: 'Sum', text: '3' }]), {
+      limits: soon,
+    });
+    expect(listResults(which.requests)).toContain('Several elements have this role and name.');
+    expect([...wrong.steps, ...which.steps].filter(({ check }) => check !== null)).toEqual([]);
   });
 
   it('contain no password but in a text to type, however it is written', async () => {

@@ -11,6 +11,7 @@ import type {
 import { toStorable } from '../../../kit/text.ts';
 import { fillCredentials, hideCredentials } from './credentials.ts';
 import type { RunLimits } from './limits.ts';
+import { getTyped, hasNewValue } from './recording.ts';
 import { findInTree, toTarget } from './snapshot.ts';
 import type { Healing, RecordedCheck, RecordedStep, RunDeps, RunInput, RunResult, RunStep } from './types.ts';
 import { describeAction, describeCheck, describeFound, describeTarget, type NameRef, shorten } from './words.ts';
@@ -70,7 +71,7 @@ export async function takeAction(
   const isDone = outcome.outcome === 'done';
   const placed = isDone ? placeAction(action, outcome.target ?? before) : undefined;
   const words = describeAction(placed ?? action, nameIn(tree));
-  if (isDone) record(run, placed && { action: placed });
+  if (isDone) recordNew(run, placed && { action: placed });
   const healed = isDone ? findHealing(placed ?? action, words) : null;
   await addStep(run, { action: words, result: describeOutcome(outcome), source: 'agent', healed });
   return outcome;
@@ -90,13 +91,14 @@ export async function replayAction(run: Run, action: PageAction): Promise<Action
   return outcome;
 }
 
-/** A check of the agent, with refs of the tree. */
-export async function takeCheck(run: Run, check: Check, tree: string): Promise<CheckOutcome> {
+/** A check of the agent, with refs of the tree. Undefined, and no step, if the check does not say which element it is about. */
+export async function takeCheck(run: Run, check: Check, tree: string): Promise<CheckOutcome | undefined> {
   const before = await findLeaving(run, check, tree);
   const outcome = await evaluate(run, check);
+  if (!outcome.holds && (await isAmbiguous(run, check))) return undefined;
   const placed = placeCheck(check, outcome.target ?? before);
   const expectation = describeCheck(placed ?? check, nameIn(tree));
-  record(run, placed && { check: placed, expectation });
+  recordNew(run, placed && { check: placed, expectation });
   await addCheck(run, expectation, outcome, { source: 'agent' });
   return outcome;
 }
@@ -129,6 +131,15 @@ export async function replayCheck(
 export async function takeFinish(run: Run, summary: string, healed: Healing | null): Promise<void> {
   run.session.beginStep(run.steps.length + 1);
   await addStep(run, { action: 'Finish', result: summary, source: 'agent', healed });
+}
+
+/** Whether several elements have the role and name by which the contents of one are checked. */
+async function isAmbiguous({ session, signal }: Run, check: Check): Promise<boolean> {
+  const target = getTarget(check);
+  if (target === undefined || check.kind === 'visible' || check.kind === 'hidden') return false;
+  const { role, name } = target;
+  const { seen } = await session.check({ kind: 'count', role, name, count: 1 }, signal, 0);
+  return Number(seen) > 1;
 }
 
 /** The element of a check that it must be gone, described while it is still there. */
@@ -206,6 +217,14 @@ export const isGone = async ({ gone }: BrowserSession): Promise<boolean> =>
 function record(run: Run, step: RecordedStep | undefined): void {
   if (step === undefined) run.isReplayable = false;
   else run.recorded.push(toStorable(hideCredentials(step, run.input.testUser)));
+}
+
+/** A step of the agent. What it has seen in this run only can't be expected of another one. */
+function recordNew(run: Run, step: RecordedStep | undefined): void {
+  record(run, step);
+  const recorded = run.recorded.at(-1);
+  if (step === undefined || recorded === undefined) return;
+  if (hasNewValue(recorded, [run.input.goal, run.input.url, ...run.recorded.map(getTyped)])) run.isReplayable = false;
 }
 
 const describeOutcome = (outcome: ActionOutcome): string => (outcome.outcome === 'done' ? 'Done.' : outcome.why);

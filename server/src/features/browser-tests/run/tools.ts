@@ -14,14 +14,20 @@ const maxText = 1_000;
 const ref = z.string().min(1).max(40).describe('Of an element in the last snapshot, such as e12');
 const text = z.string().max(maxText);
 
+/** Roles of ARIA that a check may name. With another word, such as `input`, it would find nothing on any page. */
+const roles = `
+  alert alertdialog article banner button caption cell checkbox columnheader combobox complementary contentinfo
+  definition dialog feed figure form grid gridcell group heading img link list listbox listitem log main menu
+  menubar menuitem menuitemcheckbox menuitemradio meter navigation note option paragraph progressbar radio
+  radiogroup region row rowgroup rowheader search searchbox separator slider spinbutton status switch tab table
+  tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem
+`
+  .trim()
+  .split(/\s+/);
+
 const checkParts = {
   ref: ref.optional(),
-  role: z
-    .string()
-    .min(1)
-    .max(40)
-    .optional()
-    .describe('With name, in place of ref, for an element that may not be there'),
+  role: z.enum(roles).optional().describe('With name, in place of ref, for an element that may not be there'),
   name: z.string().max(300).optional(),
   text: text.optional().describe('For text and no_text. Case and spaces do not matter'),
   value: text.optional().describe('For value'),
