@@ -22,19 +22,19 @@ export function collectEvidence(
 ): EvidenceCollector {
   const consoleErrors: PageMessage[] = [];
   const pageErrors: PageMessage[] = [];
-  const failures: NetworkFailure[] = [];
+  const failures = new Map<string, Counted>();
   const notes: PageMessage[] = [];
   let [step, cut] = [0, false];
 
-  function add<T>(list: T[], entry: T): void {
-    if (list.length >= maxEntries) cut = true;
-    else list.push(entry);
+  function add(list: PageMessage[], text: string): void {
+    if (list.length < maxEntries) list.push({ text: text.slice(0, maxTextLength), step });
+    else if (list !== notes) cut = true;
   }
 
   function addText(list: PageMessage[], text: string): void {
     const into = isAboutRefusal(text, destinations.listBlocked()) ? notes : list;
     const lines = text.replaceAll(origin, '').split('\n', stackLines).join('\n');
-    add(into, { text: lines.slice(0, maxTextLength), step });
+    add(into, lines);
   }
 
   function addFailure(request: Request, status: number | null, reason: string): void {
@@ -42,7 +42,14 @@ export function collectEvidence(
     if (url === null || !/^https?:$/.test(url.protocol) || destinations.isBlocked(url)) return;
     if (url.pathname === '/favicon.ico') return; // browsers ask for it, not pages
     const shown = url.origin === origin ? url.pathname : url.origin + url.pathname;
-    add(failures, { url: shown.slice(0, maxUrlLength), method: request.method(), status, reason, step });
+    const failure = { url: shown.slice(0, maxUrlLength), method: request.method(), status, reason, step };
+    const key = JSON.stringify([failure.method, failure.url, reason]);
+    const known = failures.get(key);
+    // What is often harmless must not take the room of what is not.
+    const alike = failures.values().filter((each) => isRefusal(each.failure) === isRefusal(failure));
+    if (known !== undefined) known.count += 1;
+    else if ([...alike].length < maxEntries) failures.set(key, { failure, count: 1 });
+    else if (!isRefusal(failure)) cut = true;
   }
 
   context.on('console', (message: ConsoleMessage) => {
@@ -67,17 +74,27 @@ export function collectEvidence(
     beginStep(number) {
       step = number;
     },
-    note: (text) => add(notes, { text: text.slice(0, maxTextLength), step }),
+    note: (text) => add(notes, text),
     build: () => ({
       console_errors: [...consoleErrors],
       page_errors: [...pageErrors],
-      network_failures: [...failures],
+      network_failures: [...failures.values()].map(describeFailure),
       notes: [...notes],
       blocked: destinations.listBlocked(),
       cut,
     }),
   };
 }
+
+interface Counted {
+  readonly failure: NetworkFailure;
+  count: number;
+}
+
+const isRefusal = ({ status }: NetworkFailure): boolean => status !== null && status < 500;
+
+const describeFailure = ({ failure, count }: Counted): NetworkFailure =>
+  count === 1 ? failure : { ...failure, reason: `${failure.reason} (${count} times)` };
 
 /**
  * With `10.0.0.5:80` blocked:
