@@ -41,8 +41,17 @@ const items = (...names: string[]) =>
 const pages: Record<string, string> = {
   '/': form(field + add) + items('Bread', 'Milk'),
   '/more-items': items('Milkshake', 'Milk', 'Bread'),
-  '/other-items': items('Cheese'),
-  '/twice': `${form(field + add)}<aside><button>Add</button></aside>`,
+  '/other-items': items('Milkshake', 'Cheese'),
+  '/moved': form(field + add).replace('New task', 'Other'),
+  '/dialog': '<dialog open aria-label="Delete the draft?"><button>Delete</button><button>Yes</button></dialog>',
+  '/other-dialog': '<dialog open aria-label="Delete your account?"><button>Delete</button></dialog>',
+  '/add-twice': `<main><button onclick="opened += 1; setTimeout(() => { d.open = true }, 400)">Add</button></main><p></p>
+    <dialog id=d aria-label=New><button onclick="document.querySelector('p').textContent = 'Added 1, opened ' + opened">Add</button></dialog>
+    <script>let opened = 0</script>`,
+  '/pay': form('<button data-testid=all>Pay all</button>'),
+  '/sign-in': '<main><label>Password <input type=password data-testid=password></label></main>',
+  '/sign-in-changed': '<main><input type=password aria-label=Secret data-testid=password></main>',
+  '/comment': '<main><input aria-label=Comment data-testid=password></main>',
   '/relabelled': form(`<label>To do <input placeholder="What is to be done?" data-testid=task></label>${add}`),
   '/search-field': form(`<label>Task <input type=search placeholder="New"></label>${add}`),
   '/test-id': form(`<input aria-label="To do" placeholder="New" data-testid=task>${add}`),
@@ -53,6 +62,15 @@ const pages: Record<string, string> = {
   '/later': `<main></main><script>setTimeout(() => { document.querySelector('main').innerHTML = ${JSON.stringify(
     `<button>Wrong</button>`,
   )} }, 50); fetch('/slow').then(() => { document.body.innerHTML = ${JSON.stringify(form(field + add))} })</script>`,
+  '/much-later': `<main><button>Wrong</button></main><script>setTimeout(() => {
+    document.body.innerHTML = ${JSON.stringify(form(field + add))} }, 1_500)</script>`,
+  '/total': `<p>Total: 118.50, 11 orders</p><ul><li>One</ul><button onclick="fetch('/brief').then(() => {
+    document.querySelector('p').textContent = 'Total: 20' })">Save</button><button onclick="setTimeout(() => {
+    document.querySelector('ul').innerHTML += '<li>Late' }, 350)">More</button><button onclick="fetch('/late-error')">Send</button>`,
+  '/remove': '<main><button data-testid=delete>Remove</button></main>',
+  '/delete': '<main><button data-testid=delete>Delete</button></main>',
+  '/many-refused': `<script>Promise.all(Array.from({ length: 60 }, (_, i) => fetch('/none/' + i))).then(() =>
+    Promise.all([fetch('/broken?token=secret'), fetch('/broken?token=secret')]))</script>`,
   '/form.html': `<title>Form</title><label>Name <input value=Ann></label><label><input type=checkbox checked> Agree</label>
     <label>Size <select><option value=s>Small<option value=l selected>Large</select></label><label>Code <input readonly></label>
     <button disabled>Send</button><p role=status>2 items   left</p><ul><li>One<li>Two<li hidden>Three</ul>
@@ -63,7 +81,7 @@ const pages: Record<string, string> = {
   '/cut':
     '<title>Cut</title><div style="width:200px;overflow:hidden;white-space:nowrap">Some text that takes room <button>Pay now</button></div>',
   '/fits':
-    '<title>Fits</title><nav style="position:fixed;left:0;width:200px;transform:translateX(-100%)"><a href="/">Home</a></nav><button>Pay now</button>',
+    '<title>Fits</title><nav style="position:fixed;left:0;width:200px;transform:translateX(-100%)"><a href="/">Home</a></nav><nav style="max-height:0;overflow:hidden"><a href="/">Orders</a></nav><button>Pay now</button>',
   '/asks': `<button onclick="this.textContent = [confirm('Really?'), prompt('Name?'), alert('x')].join()">Ask</button>`,
   '/windows': `<button onclick="window.open('/fits')">Open</button><button onclick="for (let i = 0; i < 9; i++) window.open('/fits')">Many</button>`,
   '/faulty': `<button onclick="console.error('bad', 1); setTimeout(() => { throw new Error('thrown') }); Promise.reject(new Error('rejected'));
@@ -76,10 +94,17 @@ beforeAll(async () => {
     ...pages,
     '/broken?token=secret': (_, response) => void response.writeHead(500).end(),
     '/gone': (request) => void request.socket.destroy(),
+    '/framed': (_, response) =>
+      void response
+        .setHeader('content-type', 'text/html')
+        .end(`<iframe src="${app.url.replace('app.localhost', 'other.localhost')}sign-in"></iframe>`),
+    '/brief': (_, response) => void setTimeout(() => response.end(), 300),
+    '/late-error': (_, response) => void setTimeout(() => response.writeHead(500).end(), 700),
     '/slow': (_, response) => void setTimeout(() => response.end(), 900),
   });
   session = await openSession(sessions, { url: app.url });
-  impatient = await openSession(hasty, { url: app.url });
+  const alsoAllowed = [app.url.replace('app.localhost', 'other.localhost')];
+  impatient = await openSession(hasty, { url: app.url, alsoAllowed });
 });
 afterAll(async () => {
   await Promise.all([sessions.close(), hasty.close()]);
@@ -161,12 +186,50 @@ describe('an action', () => {
       outcome: 'not_found',
       why: 'There is no button "Delete" in listitem "Milk" on the page.',
     });
-    const left: Check = { kind: 'text', text: 'Cheese', place: null };
+    const left: Check = { kind: 'count', role: 'listitem', name: null, count: 2 };
     expect(await impatient.check(left, never, 0)).toMatchObject({ holds: true });
   });
 
+  it('in one dialog or form is not done outside of it while it may come, and never if it deletes', async () => {
+    const target = await record('/dialog', 'button "Delete"');
+    expect(target).toMatchObject({ within: 'dialog "Delete the draft?"' });
+    await act(impatient, { action: 'open', path: '/other-dialog' });
+    expect(await impatient.act({ action: 'click', place: { target } }, never)).toMatchObject({ outcome: 'not_found' });
+    expect(await record('/dialog', 'button "Yes"')).toMatchObject({ is_destructive: true });
+    await open('/add-twice');
+    const outer = { ref: await refOf(session, 'button "Add"') };
+    await act(session, { action: 'click', place: outer });
+    const inner = { ...(await record('/', 'button "Add"')), within: 'dialog "New"' };
+    await open('/add-twice');
+    await act(session, { action: 'click', place: { target: { ...inner, within: 'main' } } });
+    await act(session, { action: 'click', place: { target: inner } });
+    expect(await check({ kind: 'text', text: 'Added 1, opened 1', place: null })).toMatchObject({ holds: true });
+  });
+
+  it('that pays is not done in place of one that deletes', async () => {
+    const target = { ...(await record('/dangerous', 'button "Delete all"')), test_id: 'all' };
+    await act(impatient, { action: 'open', path: '/pay' });
+    expect(await impatient.act({ action: 'click', place: { target } }, never)).toMatchObject({ outcome: 'not_found' });
+  });
+
+  it('types a secret only on the app itself, and into another field only if that is for passwords', async () => {
+    const target = await record('/sign-in', 'textbox "Password"');
+    const type = async (path: string) => {
+      await act(impatient, { action: 'open', path });
+      const typed = { action: 'type', place: { target }, text: 'hush', submit: false, secret: true } as const;
+      const outcome = await impatient.act(typed, never);
+      return outcome.outcome === 'done' ? outcome.found_by : outcome.why;
+    };
+    expect(await type('/sign-in')).toBe('role_and_name');
+    expect(await type('/sign-in-changed')).toBe('test_id');
+    expect(await type('/comment')).toBe('The password can only be typed into a password field.');
+    expect(await type('/framed')).toBe(
+      'The password can only be typed on the app itself. Open one of its pages first.',
+    );
+  });
+
   it.each([
-    ['button "Add"', '/twice', 'within', { name: 'Add', within: 'form "New task"' }],
+    ['button "Add"', '/moved', 'elsewhere', { name: 'Add', within: 'form "Other"' }],
     ['textbox "Task"', '/search-field', 'label', { role: 'searchbox', name: 'Task' }],
     ['textbox "Task"', '/relabelled', 'placeholder', { role: 'textbox', name: 'To do' }],
     ['textbox "Task"', '/test-id', 'test_id', { role: 'textbox', name: 'To do' }],
@@ -174,8 +237,8 @@ describe('an action', () => {
     ['button "Add"', '/renamed', 'only_such_role', { role: 'button', name: 'Save' }],
   ])('finds the %s of a changed page (%s) by %s', async (line, path, by, now) => {
     const target = await record('/', line);
-    await open(path);
-    const done = await act(session, { action: 'click', place: { target } });
+    await act(impatient, { action: 'open', path });
+    const done = await act(impatient, { action: 'click', place: { target } });
     expect(done).toMatchObject({ target, found_by: by, now });
   });
 
@@ -193,8 +256,10 @@ describe('an action', () => {
 
   it('waits for what a slow page shows later, without taking something else meanwhile', async () => {
     const target = await record('/', 'button "Add"');
-    await open('/later');
-    expect(await act(session, { action: 'click', place: { target } })).toMatchObject({ found_by: 'role_and_name' });
+    for (const path of ['/later', '/much-later']) {
+      await open(path);
+      expect(await act(session, { action: 'click', place: { target } })).toMatchObject({ found_by: 'role_and_name' });
+    }
   });
 
   it('selects in a list of the browser and in one that the page draws', async () => {
@@ -315,6 +380,41 @@ describe('a check', () => {
     expect(await check({ kind: 'hidden', place })).toMatchObject({ holds: false });
   });
 
+  it('that something is gone does not hold while it is there under another name', async () => {
+    const target = await record('/delete', 'button "Delete"');
+    await open('/remove');
+    expect(await check({ kind: 'hidden', place: { target } })).toMatchObject({ holds: false });
+    await open('/renamed');
+    expect(await check({ kind: 'hidden', place: { target } })).toMatchObject({ holds: true });
+  });
+
+  it('does not find a number in a longer one', async () => {
+    await open('/total');
+    const holds = async (text: string) => (await check({ kind: 'text', text, place: null })).holds;
+    const texts = ['18.50', '118', '1 order', '118.50', '11 order', 'Total: 118.50, 11'];
+    expect(await Promise.all(texts.map(holds))).toEqual([false, false, false, true, true, true]);
+    const none: Check = { kind: 'no_text', text: '18.50', place: null };
+    expect(await check(none)).toMatchObject({ holds: false });
+  });
+
+  it('looks at the page after the last action has taken effect', async () => {
+    const click = async (name: string) => {
+      await open('/total');
+      await act(session, { action: 'click', place: { ref: await refOf(session, `button "${name}"`) } });
+    };
+    await click('Save');
+    expect(await check({ kind: 'text', text: '118.50', place: null }, 1_000)).toMatchObject({ holds: false });
+    await click('More');
+    expect(await check({ kind: 'no_text', text: 'Late', place: null }, 1_000)).toMatchObject({ holds: false });
+    await click('More');
+    expect(await check({ kind: 'count', role: 'listitem', name: null, count: 1 }, 1_000)).toMatchObject({
+      holds: false,
+    });
+    const startedAt = performance.now();
+    expect(await check({ kind: 'text', text: '118.50', place: null }, 1_000)).toMatchObject({ holds: true });
+    expect(performance.now() - startedAt, 'nothing is under way').toBeLessThan(1_000);
+  });
+
   it('of a field finds it under another name, and says so', async () => {
     const target = await record('/', 'textbox "Task"');
     await open('/relabelled');
@@ -383,6 +483,21 @@ describe('a session', () => {
       { url: '/gone', method: 'GET', status: null, reason: expect.stringMatching(/^net::ERR_/), step: 7 },
     ]);
     expect(cut).toBe(false);
+  });
+
+  it('notes what fails after the last step, and no failure less because of many others', async () => {
+    const other = await openSession(sessions, { url: app.url });
+    await act(other, { action: 'open', path: '/total' });
+    await act(other, { action: 'click', place: { ref: await refOf(other, 'button "Send"') } });
+    await other.settle();
+    expect(other.evidence().network_failures).toMatchObject([{ url: '/late-error', status: 500 }]);
+    await act(other, { action: 'open', path: '/many-refused' });
+    await expect
+      .poll(() => other.evidence().network_failures.map(({ url, reason }) => `${url} ${reason}`))
+      .toContain('/broken HTTP 500 (2 times)');
+    const { network_failures, cut } = other.evidence();
+    expect([network_failures.filter(({ status }) => status === 404).length, cut]).toEqual([50, false]);
+    await other.close();
   });
 
   it('has pictures and a trace of bounded size', async () => {

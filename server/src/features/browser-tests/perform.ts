@@ -147,6 +147,7 @@ async function useBrowser(
     const either = AbortSignal.any([signal, leased.lost]);
     const result = await followFlow(db, execution, deps, leased, testUser, either);
     either.throwIfAborted();
+    await leased.session.settle();
     const trace = await leased.session.endTrace();
     const evidence = hideCredentials(leased.session.evidence(), testUser);
     if (trace !== undefined) await storeEvidence(db, deps, execution, nameTrace(execution), trace, deps.clock.now());

@@ -58,7 +58,7 @@ export const describeFound = (target: Target, foundBy: FoundBy): string =>
 
 const foundByWords: Readonly<Record<FoundBy, (target: Target) => string>> = {
   role_and_name: () => 'by its role and name',
-  within: ({ within }) => `in ${within ?? 'its part of the page'}`,
+  elsewhere: ({ within }) => `in ${within ?? 'another part of the page'}`,
   label: () => 'by its label',
   placeholder: () => 'by its placeholder',
   text: () => 'by its text',

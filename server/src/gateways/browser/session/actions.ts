@@ -1,8 +1,8 @@
 // Owns doing what a person would do in a page.
-import type { Locator, Page } from 'playwright-core';
+import type { ElementHandle, Locator, Page } from 'playwright-core';
 import { type CheckView, evaluateCheck } from './checks.ts';
 import { forActions, locateByRole } from './find.ts';
-import { isSelect } from './in-page.ts';
+import { isPasswordField, isSelect } from './in-page.ts';
 import { locatePlace } from './place.ts';
 import type { ActionOutcome, PageAction, Place } from './types.ts';
 
@@ -64,10 +64,27 @@ export function resolvePath(path: string, home: URL): URL | undefined {
 
 async function typeText(view: ActionView, action: PageAction & { action: 'type' }): Promise<ActionOutcome> {
   if (action.text.length > maxTypedLength) return notPossible(`At most ${maxTypedLength} characters can be typed.`);
-  return actOn(view, action.place, async (locator, timeout) => {
-    await locator.fill(action.text, { timeout });
-    if (action.submit) await locator.press('Enter', { timeout });
+  return actOn(view, action.place, async (locator, timeout, isAsRecorded) => {
+    // A secret is only for the very element that was looked at: its page may be another one a moment later.
+    const field = action.secret ? await findSecretField(view, locator, isAsRecorded, timeout) : locator;
+    await field.fill(action.text, { timeout });
+    if (action.submit) await field.press('Enter', { timeout });
   });
+}
+
+async function findSecretField(
+  { home }: ActionView,
+  locator: Locator,
+  isAsRecorded: boolean,
+  timeout: number,
+): Promise<ElementHandle> {
+  const field = await locator.elementHandle({ timeout });
+  const frame = await field.ownerFrame();
+  if (URL.parse(frame?.url() ?? '')?.origin !== home.origin)
+    throw new Error('The password can only be typed on the app itself. Open one of its pages first.');
+  if (!isAsRecorded && !(await field.evaluate(isPasswordField)))
+    throw new Error('The password can only be typed into a password field.');
+  return field;
 }
 
 /** Lists that a page draws itself open with a click and have elements with the role of an option. */
@@ -93,14 +110,15 @@ async function resize(page: Page, width: number, height: number): Promise<Action
 async function actOn(
   view: ActionView,
   place: Place,
-  act: (locator: Locator, timeoutMs: number) => Promise<void>,
+  act: (locator: Locator, timeoutMs: number, isAsRecorded: boolean) => Promise<void>,
 ): Promise<ActionOutcome> {
   const deadline = performance.now() + view.actionMs;
   const located = await locatePlace(view, place, forActions, deadline);
   if (located.outcome !== 'found') return located;
   const { locator, target, found_by, now } = located;
   try {
-    await act(locator, Math.max(1_000, deadline - performance.now()));
+    const isAsRecorded = found_by === null || found_by === 'role_and_name';
+    await act(locator, Math.max(1_000, deadline - performance.now()), isAsRecorded);
   } catch (error) {
     return notPossible(explain(error));
   }

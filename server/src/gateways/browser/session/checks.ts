@@ -1,36 +1,51 @@
 // Owns evaluating checks: until they hold, or the deadline has passed.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Frame, Locator, Page } from 'playwright-core';
-import { countElements, forContents, forPresence, isWorthWaiting, locate, locateByRole } from './find.ts';
+import {
+  asRecorded,
+  countElements,
+  forContents,
+  isPatient,
+  listFrames,
+  locate,
+  locateByRole,
+  locateRemains,
+} from './find.ts';
 import { listMisfits, readText, readValues } from './in-page.ts';
 import { type LocatedPlace, locatePlace, nameTarget, type Places } from './place.ts';
+import { parseContainer } from './target.ts';
 import type { Check, CheckOutcome, FoundBy, Place, Target } from './types.ts';
 
 export interface CheckView extends Places {
-  settle(maxMs: number): Promise<void>;
+  /** How long nothing was done in the page and the page has asked for nothing. */
+  readonly quietMs: number;
 }
 
 const maxSeenLength = 300;
-const pollMs = 50;
-const settleMs = 2_000;
+const pollMs = 20;
 const evaluateMs = 5_000;
+/** What was there before the last action may still be shown until its effect is. */
+const rest = { quietMs: 100, maxMs: 3_000 };
+/** What must not be there could still come, by a timer or a slow answer. */
+const longRest = { quietMs: 500, maxMs: Number.POSITIVE_INFINITY };
 
 export async function evaluateCheck(view: CheckView, check: Check, timeoutMs: number): Promise<CheckOutcome> {
   const startedAt = performance.now();
-  // What must not be there could still come.
-  if (isNegative(check) && timeoutMs > 0) await view.settle(Math.min(settleMs, timeoutMs));
+  const { quietMs, maxMs } = canHoldTooEarly(check) ? longRest : rest;
+  const isAtRest = () => view.quietMs >= quietMs || performance.now() - startedAt >= maxMs;
   for (;;) {
     const passedMs = performance.now() - startedAt;
     const isLast = passedMs >= timeoutMs;
-    const features = isWorthWaiting(view, passedMs) && !isLast ? forPresence : forContents;
-    const outcome = await evaluateOnce(view, check, features).catch(explainError);
-    if (outcome.holds || isLast) return { ...outcome, seen: outcome.seen.slice(0, maxSeenLength) };
+    if (isLast || isAtRest()) {
+      const features = isPatient(passedMs, timeoutMs) ? asRecorded : forContents;
+      const outcome = await evaluateOnce(view, check, features).catch(explainError);
+      if (isLast || (outcome.holds && isAtRest())) return { ...outcome, seen: outcome.seen.slice(0, maxSeenLength) };
+    }
     await wait(pollMs);
   }
 }
 
-const isNegative = (check: Check): boolean =>
-  ['hidden', 'no_text', 'fits'].includes(check.kind) || (check.kind === 'count' && check.count === 0);
+const canHoldTooEarly = ({ kind }: Check): boolean => ['hidden', 'no_text', 'fits', 'count'].includes(kind);
 
 const explainError = (error: Error): CheckOutcome => ({
   holds: false,
@@ -43,7 +58,7 @@ async function evaluateOnce(view: CheckView, check: Check, features: readonly Fo
   switch (check.kind) {
     case 'visible':
     case 'hidden':
-      return checkPresence(view, check.place, check.kind === 'visible');
+      return checkPresence(view, check.place, check.kind, features);
     case 'text':
     case 'no_text':
       return checkText(view, check.text, check.place, check.kind === 'text', features);
@@ -69,24 +84,53 @@ async function evaluateOnce(view: CheckView, check: Check, features: readonly Fo
 const locateNow = (view: CheckView, place: Place, features: readonly FoundBy[]): Promise<LocatedPlace> =>
   locatePlace(view, place, features, 0);
 
-async function checkPresence(view: CheckView, place: Place, expected: boolean): Promise<CheckOutcome> {
-  const { isVisible, target, name } = await findVisible(view, place);
-  return { holds: isVisible === expected, seen: isVisible ? `${name} is visible` : `${name} is not visible`, target };
+async function checkPresence(
+  view: CheckView,
+  place: Place,
+  kind: 'visible' | 'hidden',
+  features: readonly FoundBy[],
+): Promise<CheckOutcome> {
+  const look = () => {
+    if ('ref' in place) return lookAtRef(view, place);
+    return kind === 'visible' ? lookFor(view, place.target, features) : lookForRemains(view, place.target);
+  };
+  const { isVisible, target, name } = await look();
+  const seen = `${name} is ${isVisible ? 'visible' : 'not visible'}`;
+  return { holds: isVisible === (kind === 'visible'), seen, target };
 }
 
-async function findVisible(view: CheckView, place: Place) {
-  if ('ref' in place) {
-    const located = await locateNow(view, place, []);
-    const target: Target | null = located.outcome === 'found' ? located.target : null;
-    const isVisible = located.outcome === 'found' && (await located.locator.isVisible());
-    return { isVisible, target, name: target === null ? 'the element' : nameTarget(target) };
-  }
-  const { target } = place;
-  const name = nameTarget(target);
-  const locators = forPresence.flatMap((by) => view.page.frames().flatMap((frame) => locate(frame, target, by)));
+interface Presence {
+  readonly isVisible: boolean;
+  readonly target: Target | null;
+  readonly name: string;
+}
+
+async function lookAtRef(view: CheckView, place: Place): Promise<Presence> {
+  const located = await locateNow(view, place, []);
+  if (located.outcome !== 'found') return { isVisible: false, target: null, name: 'the element' };
+  const { target, locator } = located;
+  return { isVisible: await locator.isVisible(), target, name: nameTarget(target) };
+}
+
+async function lookFor(view: CheckView, target: Target, features: readonly FoundBy[]): Promise<Presence> {
+  const locators = listFrames(view.page).map((frame) => locate(frame, target, 'role_and_name'));
+  if (await isAnyVisible(locators)) return { isVisible: true, target, name: nameTarget(target) };
+  // A part without a name is the page's layout. One with a name, such as a dialog, is what the check is about.
+  const mayMove = features.includes('elsewhere') && parseContainer(target.within)?.name === null;
+  const moved = mayMove ? await locateNow(view, { target }, ['elsewhere']) : undefined;
+  const now = moved?.outcome === 'found' ? (moved.now ?? target) : undefined;
+  return { isVisible: now !== undefined, target: now ?? target, name: nameTarget(now ?? target) };
+}
+
+async function lookForRemains(view: CheckView, target: Target): Promise<Presence> {
+  const locators = listFrames(view.page).flatMap((frame) => locateRemains(frame, target));
+  return { isVisible: await isAnyVisible(locators), target, name: nameTarget(target) };
+}
+
+async function isAnyVisible(locators: readonly (Locator | undefined)[]): Promise<boolean> {
   for (const locator of locators)
-    if ((await countElements(locator.filter({ visible: true }))) > 0) return { isVisible: true, target, name };
-  return { isVisible: false, target, name };
+    if (locator !== undefined && (await countElements(locator.filter({ visible: true }))) > 0) return true;
+  return false;
 }
 
 async function checkText(
@@ -99,18 +143,26 @@ async function checkText(
   const located = place === null ? undefined : await locateNow(view, place, features);
   if (located !== undefined && located.outcome !== 'found') return { holds: false, seen: located.why, target: null };
   const seen = await readVisibleText(located === undefined ? view.page : located.locator);
-  const holds = normalize(seen).includes(normalize(text)) === expected;
+  const holds = expected ? hasText(seen, text) : !normalize(seen).includes(normalize(text));
   const target = located === undefined ? null : (located.now ?? located.target);
   return { holds, seen: describeText(seen, text), target };
 }
 
 async function readVisibleText(of: Page | Locator): Promise<string> {
   if (!('frames' in of)) return of.evaluate(readText, undefined, { timeout: evaluateMs });
-  const frames = of.frames().slice(0, 5);
+  const frames = listFrames(of);
   // One message to the browser, where a function of ours takes several.
   const read = (frame: Frame) => frame.innerText('body', { timeout: evaluateMs }).catch(() => '');
   const texts = await Promise.all(frames.map(read));
   return texts.join('\n');
+}
+
+/** A number is not part of a longer one: "8.50" is not in "18.50", nor "1 order" in "11 orders". */
+function hasText(seen: string, text: string): boolean {
+  const wanted = normalize(text);
+  const before = /^\d/.test(wanted) ? String.raw`(?<!\d[.,'’]?)` : '';
+  const after = /\d$/.test(wanted) ? String.raw`(?![.,'’]?\d)` : '';
+  return new RegExp(before + RegExp.escape(wanted) + after, 'u').test(normalize(seen));
 }
 
 const normalize = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().toLocaleLowerCase('en');
@@ -123,9 +175,6 @@ function describeText(seen: string, text: string): string {
 }
 
 async function countVisible(page: Page, role: string, name: string | null): Promise<number> {
-  const counts = page
-    .frames()
-    .slice(0, 5)
-    .map((frame) => locateByRole(frame, role, name).filter({ visible: true }).count());
+  const counts = listFrames(page).map((frame) => locateByRole(frame, role, name).filter({ visible: true }).count());
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }

@@ -12,11 +12,10 @@ export interface FoundElement {
 
 export type Search = { readonly found: FoundElement } | { readonly found: undefined; readonly isAmbiguous: boolean };
 
-/** Features that identify an element as it was recorded. While a page loads, others could lead to another one. */
-const identity: readonly FoundBy[] = ['role_and_name', 'within'];
 /** For an action, whose effect is checked afterwards. */
 export const forActions: readonly FoundBy[] = [
-  ...identity,
+  'role_and_name',
+  'elsewhere',
   'label',
   'placeholder',
   'text',
@@ -24,24 +23,24 @@ export const forActions: readonly FoundBy[] = [
   'only_such_role',
 ];
 /** For what a field or a part of the page contains: it may be renamed, but must be the same one. */
-export const forContents: readonly FoundBy[] = [...identity, 'label', 'placeholder', 'test_id'];
-/** For whether it is there at all. */
-export const forPresence: readonly FoundBy[] = identity;
+export const forContents: readonly FoundBy[] = ['role_and_name', 'elsewhere', 'label', 'placeholder', 'test_id'];
+/** As it was recorded. While a page is on its way, other features could lead to another element. */
+export const asRecorded: readonly FoundBy[] = ['role_and_name'];
 
 const pollMs = 50;
 const maxFrames = 5;
+/** How much of the time that there is an element is looked for only as it was recorded. */
+const patientPart = 0.6;
 
 /** What a search needs to know of the page. */
 export interface SearchView {
   /** The page that is acted on. It may change meanwhile. */
   readonly page: Page;
-  /** How long the page has asked for nothing. */
-  readonly quietMs: number;
 }
 
-/** A page that still loads may soon show what was recorded. */
-export const isWorthWaiting = ({ quietMs }: SearchView, passedMs: number): boolean =>
-  passedMs < 500 || (quietMs < 300 && passedMs < 3_000);
+export const isPatient = (passedMs: number, timeoutMs: number): boolean => passedMs < patientPart * timeoutMs;
+
+export const listFrames = (page: Page): Frame[] => page.frames().slice(0, maxFrames);
 
 /** Looks until there is one, or the deadline (as of `performance.now()`) has passed. */
 export async function findTarget(
@@ -54,8 +53,7 @@ export async function findTarget(
   const startedAt = performance.now();
   for (;;) {
     const now = performance.now();
-    const isPatient = isWorthWaiting(view, now - startedAt) && now < deadline;
-    const tried = isPatient ? features.filter((feature) => identity.includes(feature)) : features;
+    const tried = isPatient(now - startedAt, deadline - startedAt) ? asRecorded : features;
     const search = await searchOnce(view.page, target, tried, accept);
     if (search.found !== undefined || now >= deadline) return search;
     await wait(pollMs);
@@ -70,13 +68,12 @@ async function searchOnce(
 ): Promise<Search> {
   let isAmbiguous = false;
   for (const by of features) {
-    for (const frame of page.frames().slice(0, maxFrames)) {
-      for (const each of locate(frame, target, by)) {
-        const locator = each.filter({ visible: true });
-        const count = await countElements(locator);
-        if (count > 1) isAmbiguous = true;
-        if (count === 1 && (await accept({ locator, by }))) return { found: { locator, by } };
-      }
+    for (const frame of listFrames(page)) {
+      const locator = locate(frame, target, by)?.filter({ visible: true });
+      if (locator === undefined) continue;
+      const count = await countElements(locator);
+      if (count > 1) isAmbiguous = true;
+      if (count === 1 && (await accept({ locator, by }))) return { found: { locator, by } };
     }
   }
   return { found: undefined, isAmbiguous };
@@ -87,33 +84,43 @@ export const countElements = (locator: Locator): Promise<number> => locator.coun
 
 type Scope = Frame | Locator;
 
-/** The ways to find it by this feature, the best first. Empty if the target does not have the feature. */
-export function locate(frame: Frame, target: Target, by: FoundBy): Locator[] {
+/** Undefined if the target does not have the feature. */
+export function locate(frame: Frame, target: Target, by: FoundBy): Locator | undefined {
   const container = parseContainer(target.within);
-  if (container?.isItem) return locateItems(frame, container).flatMap((item) => locateIn(item, target, by));
-  if (container === undefined) return locateIn(frame, target, by);
-  const part = locateByRole(frame, container.role, container.name);
-  if (by === 'within') return [locateAsRecorded(part, target)];
-  return locateIn(by === 'only_such_role' ? part : frame, target, by);
+  if (by === 'elsewhere') {
+    const mayMove = container !== undefined && !container.isItem && !target.is_destructive;
+    return mayMove ? locateAsRecorded(frame, target) : undefined;
+  }
+  const part = locateContainer(frame, container);
+  const isInPart = container?.isItem || target.is_destructive || by === 'role_and_name' || by === 'only_such_role';
+  return locateIn(isInPart ? part : frame, target, by);
 }
 
-function locateIn(scope: Scope, target: Target, by: FoundBy): Locator[] {
+/** All that may still be this element, under whichever name. */
+export function locateRemains(frame: Frame, target: Target): Locator[] {
+  const container = parseContainer(target.within);
+  const part = locateContainer(frame, container);
+  return [
+    ...(['role_and_name', 'label', 'placeholder'] as const).map((by) => locateIn(part, target, by)),
+    locateIn(container?.isItem ? part : frame, target, 'test_id'),
+  ].filter((locator) => locator !== undefined);
+}
+
+function locateIn(scope: Scope, target: Target, by: Exclude<FoundBy, 'elsewhere'>): Locator | undefined {
   const { role, label, placeholder, text, test_id } = target;
   switch (by) {
     case 'role_and_name':
-      return [locateAsRecorded(scope, target)];
-    case 'within':
-      return [];
+      return locateAsRecorded(scope, target);
     case 'label':
-      return label === null ? [] : [scope.getByLabel(label, { exact: true }).and(scope.locator(fields))];
+      return label === null ? undefined : scope.getByLabel(label, { exact: true }).and(scope.locator(fields));
     case 'placeholder':
-      return placeholder === null ? [] : [scope.getByPlaceholder(placeholder, { exact: true })];
+      return placeholder === null ? undefined : scope.getByPlaceholder(placeholder, { exact: true });
     case 'text':
-      return text === null ? [] : [scope.getByText(text, { exact: true })];
+      return text === null ? undefined : scope.getByText(text, { exact: true });
     case 'test_id':
-      return test_id === null ? [] : [scope.locator(renderTestId(test_id))];
+      return test_id === null ? undefined : scope.locator(renderTestId(test_id));
     case 'only_such_role':
-      return target.is_destructive || role === 'generic' ? [] : [locateByRole(scope, role, null)];
+      return target.is_destructive || role === 'generic' ? undefined : locateByRole(scope, role, null);
   }
 }
 
@@ -128,17 +135,21 @@ const locateAsRecorded = (scope: Scope, { role, name, text }: Target): Locator =
 export const locateByRole = (scope: Scope, role: string, name: string | null): Locator =>
   scope.getByRole(role as Parameters<Frame['getByRole']>[0], name === null ? {} : { name, exact: true });
 
-/** Those in which something has exactly this text, and those that merely contain it: "Milk" is also in "Milkshake". */
-function locateItems(frame: Frame, { role, name }: Container): Locator[] {
+function locateContainer(frame: Frame, container: Container | undefined): Scope {
+  if (container === undefined) return frame;
+  return container.isItem ? locateItems(frame, container) : locateByRole(frame, container.role, container.name);
+}
+
+/** Those in which something has exactly this text: "Milk" is not in "Milkshake". */
+function locateItems(frame: Frame, { role, name }: Container): Locator {
   const items = locateByRole(frame, role, null);
-  if (name === null) return [items];
+  if (name === null) return items;
   const element = frame.getByText(name, { exact: true });
   const ownText = frame.locator(`:text-is(${JSON.stringify(name)})`); // beside other elements: `<li>Milk <button>…`
-  const exact = items
+  return items
     .filter({ has: element })
     .or(items.filter({ has: ownText }))
     .or(items.and(ownText));
-  return [exact, items.filter({ hasText: name })];
 }
 
 const renderTestId = (id: string): string =>

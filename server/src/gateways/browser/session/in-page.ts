@@ -75,6 +75,8 @@ export const readText = (element: PageElement): string =>
     ? (element.value ?? '')
     : (element.innerText ?? element.textContent ?? '');
 
+export const isPasswordField = (element: PageElement): boolean => element.type === 'password';
+
 export const isSelect = (element: PageElement): boolean => element.tagName === 'SELECT';
 
 /** What does not fit the window: empty if everything does. */
@@ -103,11 +105,14 @@ export function listMisfits(root: PageElement): string[] {
     for (let each = element.parentElement; each !== null && each !== root; each = each.parentElement) {
       const { overflowX, overflowY, position } = view.getComputedStyle(each);
       const around = each.getBoundingClientRect();
+      const hidesX = /hidden|clip/.test(overflowX ?? '');
+      const hidesY = /hidden|clip/.test(overflowY ?? '');
+      // A closed menu hides all that is in it. That is not to say that it is cut off.
+      if (hidesX && (around.width <= 1 || box.left >= around.right - 1 || box.right <= around.left + 1)) return false;
+      if (hidesY && (around.height <= 1 || box.top >= around.bottom - 1 || box.bottom <= around.top + 1)) return false;
       if (/auto|scroll/.test(`${overflowX}${overflowY}`) && each.tagName !== 'BODY') return false;
-      const isCutX =
-        /hidden|clip/.test(overflowX ?? '') && (box.right > around.right + 1 || box.left < around.left - 1);
-      const isCutY =
-        /hidden|clip/.test(overflowY ?? '') && (box.bottom > around.bottom + 1 || box.top < around.top - 1);
+      const isCutX = hidesX && (box.right > around.right + 1 || box.left < around.left - 1);
+      const isCutY = hidesY && (box.bottom > around.bottom + 1 || box.top < around.top - 1);
       if (each.tagName !== 'BODY' && (isCutX || isCutY)) return true;
       if (position === 'fixed') return false;
     }

@@ -6,10 +6,12 @@ import type { EvidenceCollector } from './evidence.ts';
 export interface Pages {
   /** The newest window that is open. */
   readonly current: Page;
-  /** How long the page has asked for nothing, 0 while it waits for an answer. */
+  /** How long nothing was done in the page and the page has asked for nothing, 0 while it waits for an answer. */
   readonly quietMs: number;
-  /** Waits until the page has asked for nothing for a moment, at most so long. */
-  settle(maxMs: number): Promise<void>;
+  /** Something was done in the page. It may not have asked for anything yet. */
+  noteAction(): void;
+  /** Waits until the page has been quiet for `restMs`, at most `maxMs`. */
+  settle(maxMs: number, restMs: number): Promise<void>;
 }
 
 /** What ends the session. The reason is for the operator. */
@@ -19,8 +21,9 @@ export interface PageEvents {
 
 const maxPages = 5;
 const maxDialogs = 100;
-const restMs = 100;
 const pollMs = 20;
+/** A request that takes longer waits for news, and is not waited for. */
+const lastingMs = 5_000;
 /** They last as long as the page. */
 const lastingRequests = ['eventsource', 'websocket', 'media', 'ping'];
 
@@ -30,7 +33,8 @@ export async function openPages(
   { onCrash }: PageEvents,
 ): Promise<Pages> {
   const open: Page[] = [];
-  const pending = new Set<Request>();
+  /** When they began. */
+  const pending = new Map<Request, number>();
   let [dialogs, lastActivityMs] = [0, 0];
 
   function add(page: Page): void {
@@ -57,14 +61,19 @@ export async function openPages(
   }
 
   const finish = (request: Request) => {
-    pending.delete(request);
-    lastActivityMs = performance.now();
+    if (pending.delete(request)) lastActivityMs = performance.now();
   };
+  function measureQuiet(): number {
+    const now = performance.now();
+    const isWaiting = pending.values().some((startedAt) => now - startedAt < lastingMs);
+    return isWaiting ? 0 : now - lastActivityMs;
+  }
   context.on('page', add);
   context.on('dialog', (dialog) => void answer(dialog));
   context.on('request', (request) => {
-    if (!lastingRequests.includes(request.resourceType())) pending.add(request);
+    if (lastingRequests.includes(request.resourceType())) return;
     lastActivityMs = performance.now();
+    pending.set(request, lastActivityMs);
   });
   context.on('requestfinished', finish).on('requestfailed', finish);
   const first = await context.newPage();
@@ -74,15 +83,14 @@ export async function openPages(
       return open.at(-1) ?? first;
     },
     get quietMs() {
-      return pending.size === 0 ? performance.now() - lastActivityMs : 0;
+      return measureQuiet();
     },
-    async settle(maxMs) {
-      const startedAt = performance.now();
-      lastActivityMs = Math.max(lastActivityMs, startedAt); // what was just done may not have asked for anything yet
-      for (let now = startedAt; now - startedAt < maxMs; now = performance.now()) {
-        if (pending.size === 0 && now - lastActivityMs >= restMs) return;
-        await wait(pollMs);
-      }
+    noteAction() {
+      lastActivityMs = performance.now();
+    },
+    async settle(maxMs, restMs) {
+      const end = performance.now() + maxMs;
+      while (measureQuiet() < restMs && performance.now() < end) await wait(pollMs);
     },
   };
 }

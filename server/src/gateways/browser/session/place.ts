@@ -3,7 +3,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { type FoundElement, findTarget, type SearchView } from './find.ts';
 import { readDetails } from './in-page.ts';
-import { describeTarget } from './target.ts';
+import { describeTarget, isNoWorse } from './target.ts';
 import { findNodes, findPath, readTree, type TreeNode } from './tree.ts';
 import type { FoundBy, Place, Target } from './types.ts';
 
@@ -41,14 +41,15 @@ export async function locatePlace(
   let now: Target | null = null;
   /** What was not found as it was recorded must not do more harm than what was. */
   const accept = async ({ locator, by }: FoundElement): Promise<boolean> => {
-    if (by === 'role_and_name' || by === 'within') return true;
-    now = await describeElement(places.page, locator, target.role).catch(() => null);
-    return now !== null && (target.is_destructive || !now.is_destructive);
+    if (by === 'role_and_name') return true;
+    const element = await describeElement(places.page, locator, target.role).catch(() => null);
+    if (element === null || !isNoWorse(element, target)) return false;
+    now = element;
+    return true;
   };
   const search = await findTarget(places, target, features, deadline, accept);
   const { found } = search;
   if (found === undefined) return explainSearch(target, search.isAmbiguous);
-  if (found.by === 'within') now = await describeElement(places.page, found.locator, target.role).catch(() => null);
   return { outcome: 'found', locator: found.locator, target, found_by: found.by, now };
 }
 

@@ -26,6 +26,9 @@ const defaultCheckMs = 5_000;
 const defaultTreeLength = 20_000;
 const maxTitleLength = 200;
 const settleMs = 3_000;
+const restMs = 100;
+/** What a page does a little later, by a timer, also belongs to the last step. */
+const lastRestMs = 500;
 /** A page whose scripts never end answers nothing. Beyond the longest deadline of an action. */
 const stuckMs = 25_000;
 const snapshotMs = 10_000;
@@ -50,7 +53,6 @@ export function createSession(parts: SessionParts): BrowserSession {
     get taken() {
       return taken;
     },
-    settle: pages.settle,
   };
 
   /** Ends with the session, with the signal, and when the page does not answer. */
@@ -78,7 +80,7 @@ export function createSession(parts: SessionParts): BrowserSession {
   }
 
   async function takeSnapshot(maxLength: number) {
-    await pages.settle(settleMs);
+    await pages.settle(settleMs, restMs);
     const page = pages.current;
     const nodes = readTree(await page.ariaSnapshotJSON({ mode: 'ai', timeout: snapshotMs }));
     taken = { page, nodes };
@@ -105,6 +107,7 @@ export function createSession(parts: SessionParts): BrowserSession {
     evidence: evidence.build,
     close: parts.close,
     endTrace: parts.trace.end,
+    settle: () => run(() => pages.settle(settleMs, lastRestMs), stuckMs),
     snapshot: (maxLength = defaultTreeLength) => run(() => takeSnapshot(maxLength), stuckMs),
     async act(action, signal) {
       try {
@@ -112,6 +115,8 @@ export function createSession(parts: SessionParts): BrowserSession {
       } catch (error) {
         if (error instanceof PageStuck) return { outcome: 'not_possible', why: error.message };
         throw error;
+      } finally {
+        if (action.action !== 'wait') pages.noteAction();
       }
     },
     async check(check, signal, timeoutMs = defaultCheckMs) {

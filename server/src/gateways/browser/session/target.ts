@@ -16,19 +16,32 @@ const destructiveWords =
 export function describeTarget(path: readonly TreeNode[], details: ElementDetails): Target {
   const node = path.at(-1);
   const name = shorten(node?.name ?? '') ?? '';
+  const within = describeContainer(path);
   return {
     role: node?.role ?? 'generic',
     name,
-    within: describeContainer(path),
+    within,
     label: shorten(details.label),
     placeholder: shorten(details.placeholder),
     text: shorten(details.text),
     test_id: shorten(details.test_id),
-    is_destructive: isDestructive(name) || isDestructive(details.text ?? ''),
+    is_destructive: findDestructiveWord({ name, text: details.text, within }) !== undefined,
   };
 }
 
-export const isDestructive = (text: string): boolean => destructiveWords.test(text);
+/** In a dialog "Delete the draft?", also "Yes" deletes. */
+function findDestructiveWord({ name, text, within }: Pick<Target, 'name' | 'text' | 'within'>): string | undefined {
+  const dialog = /^(?:alert)?dialog /.test(within ?? '') ? within : null;
+  for (const each of [name, text, dialog]) {
+    const word = destructiveWords.exec(each ?? '')?.[0];
+    if (word !== undefined) return word.toLowerCase();
+  }
+  return undefined;
+}
+
+/** What is found in place of a recorded element must not do more harm: neither delete in place of adding, nor of paying. */
+export const isNoWorse = (found: Target, recorded: Target): boolean =>
+  !found.is_destructive || findDestructiveWord(found) === findDestructiveWord(recorded);
 
 function shorten(text: string | null): string | null {
   const line = (text ?? '').replaceAll(/\s+/g, ' ').trim();
@@ -44,13 +57,19 @@ function describeContainer(path: readonly TreeNode[]): string | null {
   for (let at = path.length - 2; at >= 0; at -= 1) {
     const container = path[at];
     if (container === undefined || element === undefined) return null;
-    if (partRoles.has(container.role)) return renderContainer(container.role, shorten(container.name ?? ''));
+    if (container.role === 'iframe') return null; // what is outside of it is another page
+    if (partRoles.has(container.role)) return renderContainer(container.role, nameOfPart(container));
     if (!itemRoles.has(container.role)) continue;
     const siblings = (path[at - 1]?.children ?? []).filter((each) => typeof each !== 'string' && each !== container);
     const key = findKey(container, element, siblings);
     if (key !== undefined) return renderContainer(container.role, key);
   }
   return null;
+}
+
+/** A number, such as that of an order, is another one in the next run. */
+function nameOfPart({ name = '' }: TreeNode): string | null {
+  return /\d\d/.test(name) ? null : shorten(name);
 }
 
 const renderContainer = (role: string, name: string | null): string =>

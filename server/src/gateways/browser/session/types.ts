@@ -11,12 +11,15 @@ export interface Target {
   readonly placeholder: string | null;
   readonly text: string | null;
   readonly test_id: string | null;
-  /** Deletes, removes, pays…: it is never found by `only_such_role`. */
+  /** Deletes, removes, pays…: it is only found in the recorded part of the page, and never by `only_such_role`. */
   readonly is_destructive: boolean;
 }
 
-/** How an element was found. All but the first mean that the page has changed since the target was recorded. */
-export type FoundBy = 'role_and_name' | 'within' | 'label' | 'placeholder' | 'text' | 'test_id' | 'only_such_role';
+/**
+ * How an element was found. All but the first mean that the page has changed since the target was recorded: `elsewhere` is by role
+ * and name, but not in the recorded part of the page.
+ */
+export type FoundBy = 'role_and_name' | 'elsewhere' | 'label' | 'placeholder' | 'text' | 'test_id' | 'only_such_role';
 
 /** Where to act: a `ref` of the last snapshot, or a recorded target. */
 export type Place = { readonly ref: string } | { readonly target: Target };
@@ -25,8 +28,17 @@ export type PageAction =
   /** `path` is a path, or a URL of the app's own origin. Everything else is `not_possible`. */
   | { readonly action: 'open'; readonly path: string }
   | { readonly action: 'click'; readonly place: Place }
-  /** Replaces what the field contains. `submit` presses Enter afterwards. */
-  | { readonly action: 'type'; readonly place: Place; readonly text: string; readonly submit: boolean }
+  /**
+   * Replaces what the field contains. `submit` presses Enter afterwards. A `secret` is only typed on the app's own origin, and
+   * only into a password field if the element was not found as it was recorded.
+   */
+  | {
+      readonly action: 'type';
+      readonly place: Place;
+      readonly text: string;
+      readonly submit: boolean;
+      readonly secret?: boolean;
+    }
   /** `option` is the text that a person sees, or the value. */
   | { readonly action: 'select'; readonly place: Place; readonly option: string }
   | { readonly action: 'resize'; readonly width: number; readonly height: number }
@@ -36,7 +48,10 @@ export type PageAction =
 /** Evaluated until it holds, or the deadline passes. */
 export type Check =
   | { readonly kind: 'visible' | 'hidden'; readonly place: Place }
-  /** `place` null: anywhere on the page. Compared without regard to case and spaces. */
+  /**
+   * `place` null: anywhere on the page. Compared without regard to case and spaces. A number that is looked for is not found in
+   * a longer one: `8.50` is not in `18.50`.
+   */
   | { readonly kind: 'text' | 'no_text'; readonly text: string; readonly place: Place | null }
   /** What a field contains. */
   | { readonly kind: 'value'; readonly place: Place; readonly value: string }
@@ -92,13 +107,16 @@ export interface Evidence {
   readonly console_errors: readonly PageMessage[];
   /** Exceptions and rejected promises that nobody caught. */
   readonly page_errors: readonly PageMessage[];
-  /** Answers of 400 and above, and requests without an answer. Requests that were refused by us are in `blocked` only. */
+  /**
+   * Answers of 400 and above, and requests without an answer, equal ones once. Requests that were refused by us are in `blocked`
+   * only.
+   */
   readonly network_failures: readonly NetworkFailure[];
   /** Dialogs that were answered, downloads and windows that were refused. They are no faults. */
   readonly notes: readonly PageMessage[];
   /** Hosts that the page asked for and that are not allowed. */
   readonly blocked: readonly string[];
-  /** There was more than is listed. */
+  /** There were more faults than are listed. Requests that were answered with 4xx, and notes, do not count. */
   readonly cut: boolean;
 }
 
@@ -122,6 +140,8 @@ export interface BrowserSession {
   evidence(): Evidence;
   /** What the page says and requests from now on belongs to this step. */
   beginStep(number: number): void;
+  /** Waits until the page has come to rest, at most 3 s, so that the last step's errors are noted. */
+  settle(): Promise<void>;
   /** Ends the trace (a zip that Playwright's viewer opens). Undefined if there is none, or it has more than 20 MiB. */
   endTrace(): Promise<Buffer | undefined>;
   /** Kills the browser with all its processes. Resolves when they are gone. */
