@@ -14,7 +14,7 @@ import type { RunLimits } from './limits.ts';
 import { getTyped, hasNewValue } from './recording.ts';
 import { findInTree, toTarget } from './snapshot.ts';
 import type { Healing, RecordedCheck, RecordedStep, RunDeps, RunInput, RunResult, RunStep } from './types.ts';
-import { describeAction, describeCheck, describeFound, describeTarget, type NameRef, shorten } from './words.ts';
+import { describeAction, describeCheck, describeElement, describeFound, type NameRef, shorten } from './words.ts';
 
 /** Everything that a run works with. */
 export interface Run {
@@ -154,7 +154,7 @@ const nameIn =
   (tree: string): NameRef =>
   (ref) => {
     const element = findInTree(tree, ref);
-    return element === undefined ? `element ${ref}` : describeTarget(element);
+    return element === undefined ? `element ${ref}` : describeElement(element);
   };
 
 const isAbsence = ({ kind }: Check): boolean => kind === 'hidden' || kind === 'no_text';
@@ -255,7 +255,7 @@ function findReplacement(run: Run, action: PageAction, { now, found_by }: DoneAc
   if (isSame(target, now)) return undefined;
   // The only element of its role may be another one: it is acted on, but says nothing about a check.
   if (found_by !== 'only_such_role') run.healedTargets.push({ before: target, now });
-  const healing = { before: describeTarget(target), after: describeFound(now, found_by) };
+  const healing = { before: describeElement(target), after: describeFound(now, found_by) };
   return { action: { ...action, place: { target: now } }, healing };
 }
 
@@ -278,7 +278,7 @@ const withTarget = <Each extends Check>(check: Each, target: Target | undefined)
 const compareTargets = (before: Target | undefined, after: Target | undefined): Healing | null =>
   before === undefined || after === undefined || isSame(before, after)
     ? null
-    : { before: describeTarget(before), after: describeTarget(after) };
+    : { before: describeElement(before), after: describeElement(after) };
 
 const toKey = ({ role, name, within }: Target): string => JSON.stringify([role, name, within]);
 const isSame = (one: Target, other: Target): boolean => toKey(one) === toKey(other);

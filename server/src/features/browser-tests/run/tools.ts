@@ -49,7 +49,7 @@ const parameters = {
     submit: z.boolean().optional().describe('Press Enter afterwards'),
   }),
   select: z.object({ ref, option: text.describe('The option as it is shown') }),
-  resize: z.object({ width: z.int().min(200).max(1_280), height: z.int().min(200).max(1_024) }),
+  resize: z.object({ width: z.int().min(240).max(1_920), height: z.int().min(240).max(1_200) }),
   wait: z.object({ kind, ...checkParts }),
   assert: z.object({
     expectation: z.int().min(1).optional().describe('The number of a recorded expectation, without anything else'),

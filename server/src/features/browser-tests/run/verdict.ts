@@ -10,7 +10,7 @@
 // | a failed request to somebody else, a host that is not allowed | low      | as otherwise |
 // | no check, a limit, no model, an expectation left unchecked    | none     | inconclusive |
 // | a recorded step left out, more errors than could be kept      | none     | inconclusive |
-import type { Evidence, NetworkFailure, PageMessage } from '../../../gateways/browser/session/types.ts';
+import type { Evidence, PageMessage } from '../../../gateways/browser/session/types.ts';
 import { capitalize } from '../../../kit/text.ts';
 import type { RunResult, RunStep } from './types.ts';
 
@@ -50,18 +50,12 @@ const findFailedChecks = (steps: readonly RunStep[]): Issue[] =>
       : [toIssue('high', `Check failed: ${check.expectation}`, check.seen || 'Nothing was found.', number)],
   );
 
-/** The browser reports failed requests in the console too. They are judged by their status, once. */
-const isAboutRequest = ({ text }: PageMessage): boolean => text.startsWith('Failed to load resource:');
-
-function findPageErrors({ page_errors, console_errors, blocked }: Evidence): Issue[] {
-  // An app that can't reach a host because we refused it is not at fault.
-  const isOurs = ({ text }: PageMessage) => blocked.some((host) => text.includes(host));
-  const messages = console_errors.filter((message) => !isAboutRequest(message) && !isOurs(message));
+function findPageErrors({ page_errors, console_errors }: Evidence): Issue[] {
   return [
     ...countMessages(page_errors).map(({ text, step, count }) =>
       toIssue('medium', 'Uncaught exception', `${text}${times(count)}`, step),
     ),
-    ...countMessages(messages).map(({ text, step, count }) =>
+    ...countMessages(console_errors).map(({ text, step, count }) =>
       toIssue('medium', 'Error in the console', `${text}${times(count)}`, step),
     ),
   ];
@@ -78,7 +72,7 @@ const countMessages = (messages: readonly PageMessage[]) =>
 const times = (count: number): string => (count === 1 ? '' : ` (${count} times)`);
 
 function findNetworkIssues({ network_failures }: Evidence, apiOrigins: readonly string[]): Issue[] {
-  return network_failures.filter(isFailure).map((failure) => {
+  return network_failures.map((failure) => {
     const { method, url, reason, step } = failure;
     const isOwn = url.startsWith('/') || apiOrigins.some((origin) => url.startsWith(`${origin}/`));
     const isRefusal = failure.status !== null && failure.status < 500;
@@ -86,9 +80,6 @@ function findNetworkIssues({ network_failures }: Evidence, apiOrigins: readonly 
     return toIssue(isOwn && !isRefusal ? 'medium' : 'low', title, `${method} ${url}: ${reason}`, step);
   });
 }
-
-/** A page that is left ends its requests. */
-const isFailure = ({ reason }: NetworkFailure): boolean => !reason.includes('ERR_ABORTED');
 
 const findBlockedHosts = ({ blocked }: Evidence): Issue[] =>
   blocked.map((host) =>

@@ -39,7 +39,9 @@ export function describeCheck(check: Check, nameRef: NameRef = nameByRef): strin
     case 'value':
       return shorten(`${at(check.place)} contains ${quote(check.value)}`);
     case 'count':
-      return shorten(`the number of ${describeElement(check.role, check.name ?? '')} is ${check.count}`);
+      return shorten(
+        `the number of ${describeElement({ role: check.role, name: check.name ?? '' })} is ${check.count}`,
+      );
     case 'url':
       return shorten(`the address contains ${quote(check.contains)}`);
     case 'fits':
@@ -48,13 +50,14 @@ export function describeCheck(check: Check, nameRef: NameRef = nameByRef): strin
 }
 
 export const describePlace = (place: Place, nameRef: NameRef = nameByRef): string =>
-  'ref' in place ? nameRef(place.ref) : describeTarget(place.target);
+  'ref' in place ? nameRef(place.ref) : describeElement(place.target);
 
-export const describeTarget = ({ role, name }: Pick<Target, 'role' | 'name'>): string => describeElement(role, name);
+export const describeElement = ({ role, name }: Pick<Target, 'role' | 'name'>): string =>
+  name === '' ? role : `${role} ${quoteName(name)}`;
 
 /** What was found in place of a recorded target, and how. */
 export const describeFound = (target: Target, foundBy: FoundBy): string =>
-  shorten(`${describeTarget(target)}, found ${foundByWords[foundBy](target)}`);
+  shorten(`${describeElement(target)}, found ${foundByWords[foundBy](target)}`);
 
 const foundByWords: Readonly<Record<FoundBy, (target: Target) => string>> = {
   role_and_name: () => 'by its role and name',
@@ -65,8 +68,6 @@ const foundByWords: Readonly<Record<FoundBy, (target: Target) => string>> = {
   test_id: () => 'by its test id',
   only_such_role: ({ role }) => `as the only ${role} nearby`,
 };
-
-const describeElement = (role: string, name: string): string => (name === '' ? role : `${role} ${quoteName(name)}`);
 
 const nameByRef: NameRef = (ref) => `element ${ref}`;
 
