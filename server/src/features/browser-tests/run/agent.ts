@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckOutcome, Snapshot } from '../../../gateways/browser/session/types.ts';
 import type { CompletedStep, RequestedCall, UnavailableReply } from '../../../gateways/language-model/index.ts';
-import { hideCredentials, passwordPlaceholder } from './credentials.ts';
+import { hideCredentials } from './credentials.ts';
 import { instructions } from './instructions.ts';
 import {
   type AnsweredCall,
@@ -169,7 +169,6 @@ async function carryOut(agent: Agent, command: Command): Promise<CallAnswer> {
   const { run, pending, page, boundary } = agent;
   switch (command.command) {
     case 'act': {
-      refuseForeignPage(agent, command);
       const outcome = await takeAction(run, command.action, page.tree, pending.replace);
       if (outcome.outcome === 'done') return { result: 'Done.', is_error: false };
       return { result: `It could not be done:\n${wrapPageText(outcome.why, boundary)}`, is_error: true };
@@ -194,14 +193,6 @@ const toCheckResult = ({ holds, seen }: CheckOutcome, boundary: string) => ({
   result: holds ? 'It holds.' : `It does not hold. What was seen:\n${wrapPageText(seen, boundary)}`,
   is_error: false,
 });
-
-/** The password is for the app, not for a page that it links to. */
-function refuseForeignPage({ run, page }: Agent, command: Extract<Command, { command: 'act' }>): void {
-  const { action } = command;
-  if (action.action !== 'type' || !action.text.includes(passwordPlaceholder)) return;
-  if (!URL.canParse(page.url) || new URL(page.url).origin !== new URL(run.input.url).origin)
-    throw new ToolError(`${passwordPlaceholder} can only be typed on the app itself. Open one of its pages first.`);
-}
 
 function getExpectation({ run, expectations }: Agent, number: number): RecordedCheck {
   const expectation = expectations.get(number);

@@ -9,7 +9,7 @@ import type {
   Target,
 } from '../../../gateways/browser/session/types.ts';
 import { toStorable } from '../../../kit/text.ts';
-import { fillCredentials, hideCredentials } from './credentials.ts';
+import { fillCredentials, hideCredentials, passwordPlaceholder } from './credentials.ts';
 import type { RunLimits } from './limits.ts';
 import { getTyped, hasNewValue } from './recording.ts';
 import { findInTree, toTarget } from './snapshot.ts';
@@ -161,9 +161,13 @@ const isAbsence = ({ kind }: Check): boolean => kind === 'hidden' || kind === 'n
 
 async function act(run: Run, action: PageAction): Promise<ActionOutcome> {
   run.session.beginStep(run.steps.length + 1);
-  const outcome = await run.session.act(fillCredentials(action, run.input.testUser), run.signal);
+  const outcome = await run.session.act(fillCredentials(markSecret(action), run.input.testUser), run.signal);
   return hideCredentials(outcome, run.input.testUser);
 }
+
+/** The password is for the app, not for a page that it links to or shows in a frame. */
+const markSecret = (action: PageAction): PageAction =>
+  action.action === 'type' && action.text.includes(passwordPlaceholder) ? { ...action, secret: true } : action;
 
 async function evaluate(run: Run, check: Check): Promise<CheckOutcome> {
   run.session.beginStep(run.steps.length + 1);
