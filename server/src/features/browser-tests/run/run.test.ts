@@ -202,7 +202,7 @@ describe('a run without a recording', () => {
 });
 
 describe('a replay', () => {
-  // Each element is looked for as it was recorded for 1.5 seconds first.
+  // Each element is looked for as it was recorded for 3 of 5 seconds first.
   it('heals an action whose element is found by another of its features, and names both', {
     timeout: 180_000,
   }, async () => {
