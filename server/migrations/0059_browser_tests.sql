@@ -53,8 +53,9 @@ create table test_executions (
   -- The last one.
   browser_session_id uuid,
   cancel_requested_at timestamptz,
-  -- The temporary app user. Null: there is none, or it was removed with its records.
-  app_user_id uuid,
+  -- The temporary app users, one for each claim, until they were removed with their records for good.
+  app_user_ids uuid[] not null default '{}',
+  clean_up_tried_at timestamptz,
   due_at timestamptz,
   claims integer not null default 0,
   failures integer not null default 0,
@@ -72,8 +73,8 @@ create table test_executions (
 create unique index test_executions_active on test_executions (workspace_id, flow_id) where completed_at is null;
 create index test_executions_of_app on test_executions (workspace_id, app_id, id desc);
 create index test_executions_of_flow on test_executions (workspace_id, app_id, flow_id, id desc);
-create index test_executions_to_clean on test_executions (completed_at)
-  where app_user_id is not null and completed_at is not null;
+create index test_executions_to_clean on test_executions (clean_up_tried_at nulls first, completed_at)
+  where app_user_ids <> '{}' and completed_at is not null;
 create index test_executions_waiting on test_executions (created_date) where status = 'pending';
 create index test_executions_by_status on test_executions (status);
 create index test_executions_due on test_executions (due_at) where claimed_slot is null and due_at is not null;

@@ -1,5 +1,4 @@
 // Owns the composition of the service: creates the gateways and features from the configuration and wires them together.
-import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { type Config, clientSettingsOf, connectorsWithClient, isLiveAdPlatform } from './config.ts';
 import { recordRefusal } from './core/audit/refusals.ts';
@@ -66,6 +65,7 @@ import {
 import { type AdPlatformSettings, openAdPlatform } from './gateways/ad-platform/index.ts';
 import { openAdvisories } from './gateways/advisories/index.ts';
 import { openBrowser } from './gateways/browser/index.ts';
+import { nameHost } from './gateways/browser/session/host.ts';
 import { openBrowserSessions } from './gateways/browser/session/index.ts';
 import type { SessionSettings } from './gateways/browser/session/types.ts';
 import { openLanguageModel } from './gateways/language-model/index.ts';
@@ -522,7 +522,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   const browserTestFeature = browserTests({
     cursors,
     sessions: browserSessions,
-    host: hostname(),
+    host: nameHost(),
     model,
     files: appFeature.scannedFiles,
     schemas: appSchemas,

@@ -1074,7 +1074,8 @@ export interface Tables {
     completed_at: Date | null;
     browser_session_id: string | null;
     cancel_requested_at: Date | null;
-    app_user_id: string | null;
+    app_user_ids: Generated<string[]>;
+    clean_up_tried_at: Date | null;
     due_at: Date | null;
     claims: Generated<number>;
     failures: Generated<number>;

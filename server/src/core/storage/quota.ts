@@ -17,9 +17,9 @@ import { readStorageUsage, type StorageUsage } from './usage.ts';
 export interface StorageQuota {
   /**
    * Refuses with 402 `storage_quota_exceeded` if `bytes` more would exceed the workspace's quota. Returns undefined if
-   * nothing has to be read for that, so that the caller need not wait.
+   * nothing has to be read for that, so that the caller need not wait. `share`: of the quota, for what must leave room for the rest.
    */
-  admit(db: Db, access: StorageAccess, bytes: number, now: Date): Promise<void> | undefined;
+  admit(db: Db, access: StorageAccess, bytes: number, now: Date, share?: number): Promise<void> | undefined;
 }
 
 type StorageAccess = Pick<WorkspaceAccess | DataAccess, 'workspace_id' | 'caller'>;
@@ -43,26 +43,28 @@ export function createStorageQuota(): StorageQuota {
     knownUsages.set(workspaceId, { used: used_bytes + bytes, quota, readAt: now.getTime() });
   };
 
-  const readAndAdmit = async (db: Db, access: StorageAccess, bytes: number, now: Date) => {
+  const readAndAdmit = async (db: Db, access: StorageAccess, bytes: number, now: Date, share: number) => {
     const usage = await readStorageUsage(db, access.workspace_id);
-    if (usage.quota_bytes !== null && usage.used_bytes + bytes > usage.quota_bytes) throw quotaExceeded(access, usage);
+    if (usage.quota_bytes !== null && usage.used_bytes + bytes > usage.quota_bytes * share)
+      throw quotaExceeded(access, usage);
     keep(access.workspace_id, usage, bytes, now);
   };
 
   return {
-    admit(db, access, bytes, now) {
+    admit(db, access, bytes, now, share = 1) {
       if (bytes <= 0) return undefined;
       const known = knownUsages.get(access.workspace_id);
-      if (known === undefined || !isEnough(known, bytes, now)) return readAndAdmit(db, access, bytes, now);
+      if (known === undefined || !isEnough(known, bytes, now, share))
+        return readAndAdmit(db, access, bytes, now, share);
       known.used += bytes;
       return undefined;
     },
   };
 }
 
-function isEnough({ used, quota, readAt }: KnownUsage, bytes: number, now: Date): boolean {
+function isEnough({ used, quota, readAt }: KnownUsage, bytes: number, now: Date, share: number): boolean {
   const ageMs = Math.abs(now.getTime() - readAt);
-  return used + bytes <= quota && ageMs < (used > quota * nearQuota ? trustedNearQuotaMs : trustedMs);
+  return used + bytes <= quota * share && ageMs < (used > quota * nearQuota ? trustedNearQuotaMs : trustedMs);
 }
 
 /** Users of an app and strangers do not learn how much its workspace stores, or its plan. */

@@ -38,12 +38,17 @@ export const createRunQueue = (deps: QueueDeps): Queue<ExecutionRow> => ({
   async onDeadLetter(db, execution, error) {
     const active = await lockActiveExecution(db, execution);
     if (active === undefined) return;
-    const error_message = error.startsWith('took longer than') ? messages.tookTooLong : messages.crashed;
-    await endRun(db, active, { status: 'error', error_message }, deps.clock.now());
+    const end = { status: 'error', error_message: explainFailure(error) } as const;
+    const status = await endRun(db, active, end, deps.clock.now());
     afterCommit(db, () => deps.wake.notify(toRunTopic(execution.id)));
-    deps.onRun('error', Math.max(0, deps.clock.now().getTime() - execution.created_date.getTime()) / 1000);
+    deps.onRun(status, Math.max(0, deps.clock.now().getTime() - execution.created_date.getTime()) / 1000);
   },
 });
+
+function explainFailure(error: string): string {
+  if (error.startsWith('took longer than')) return messages.tookTooLong;
+  return /^the (?:browser|worker) crashed/.test(error) ? messages.crashed : messages.other;
+}
 
 const dayMs = 24 * 60 * 60_000;
 const evidenceDays = 30;

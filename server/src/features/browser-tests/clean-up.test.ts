@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { startFlowWorld, temporaryUsers } from '../../../test/support/flows.ts';
 import { findAccessAsApp } from '../../core/auth/as-app.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
-import { createTestUser } from './clean-up.ts';
-import { findExecutionByKey } from './store/executions.ts';
+import { cleanUpRuns, createTestUser } from './clean-up.ts';
+import { findExecutionByKey, listRunsToCleanUp, saveExecution } from './store/executions.ts';
 
 const scene = await startFlowWorld();
 const { world, workspace, token, createFlow, publishedApp, startElsewhere } = scene;
@@ -25,7 +25,8 @@ async function newRun(role = 'user') {
   const access = await findAccessAsApp(db, key);
   if (run === undefined || access === undefined) throw new Error('the run is missing');
   const deps = { temporaryUsers, removeRecords: async () => {}, clock: world.clock };
-  return { app, run, visitor: await createTestUser(db, deps, run, access) };
+  const createUser = () => createTestUser(db, deps, run, access);
+  return { app, run, visitor: await createUser(), createUser };
 }
 const signIn = (app: AppRow, visitor: { email: string; password: string }) =>
   world.call('POST', `/api/apps/${app.id}/auth/sign-in`, { body: visitor });
@@ -66,7 +67,7 @@ describe('the temporary user', () => {
     await world.resetRateLimits();
     expect((await signIn(app, visitor)).status).toBe(401);
     expect((await world.call('GET', `/api/apps/${app.id}/entities/Order`, { as })).status).toBe(401);
-    expect((await findExecutionByKey(db, run))?.app_user_id).toBeNull();
+    expect((await findExecutionByKey(db, run))?.app_user_ids).toEqual([]);
     const { rows } = await sql<{ name: string; count: number }>`select name, count(*)::int as count from events
       where payload->>'app_id' = ${app.id} group by 1 order by 1`.execute(world.db);
     expect(rows).toEqual(expect.arrayContaining([{ name: 'entity.deleted', count: 2 }]));
@@ -91,12 +92,40 @@ describe('the temporary user', () => {
     expect(await listOrders(app)).toEqual([]);
   });
 
+  it('of an earlier claim is removed too, with the records that they have made', async () => {
+    const { app, run, visitor, createUser } = await newRun();
+    const as = (await signIn(app, visitor)).body.token;
+    await createUser();
+    await addOrder(app, 1, as);
+    await end(run);
+    world.clock.aheadMs = 20_000;
+    await cleanUp();
+    expect(await listOrders(app)).toEqual([]);
+    expect((await findExecutionByKey(db, run))?.app_user_ids).toEqual([]);
+  });
+
+  it('that can not be removed waits behind those of other runs', async () => {
+    const runs = [await newRun(), await newRun()].map(({ run }) => run);
+    for (const run of runs) await end(run);
+    const later = new Date(world.clock.now().getTime() + 20_000);
+    const listNext = async () => (await listRunsToCleanUp(db, later, 1))[0]?.id;
+    expect(await listNext()).toBe(runs[0]?.id);
+    const refuse = () => Promise.reject(new Error('refused'));
+    const deps = { temporaryUsers: { ...temporaryUsers, remove: refuse }, removeRecords: refuse, clock: world.clock };
+    await saveExecution(db, runs[0] as (typeof runs)[0], { clean_up_tried_at: later });
+    expect(await listNext()).toBe(runs[1]?.id);
+    await expect(cleanUpRuns(db, deps, later)).rejects.toThrow('refused');
+    for (const run of runs) expect((await findExecutionByKey(db, run))?.clean_up_tried_at).toEqual(later);
+  });
+
   it('is removed although a worker crashed halfway, and when two do it at once', async () => {
     const { app, run, visitor } = await newRun();
     const as = (await signIn(app, visitor)).body.token;
     for (let number = 1; number <= 5; number += 1) await addOrder(app, number, as);
     await end(run);
-    await sql`delete from app_users where id = ${(await findExecutionByKey(db, run))?.app_user_id}`.execute(world.db);
+    await sql`delete from app_users where id = any(${(await findExecutionByKey(db, run))?.app_user_ids}::uuid[])`.execute(
+      world.db,
+    );
     world.clock.aheadMs = 20_000;
     await Promise.all([cleanUp(), cleanUp()]);
     expect(await listOrders(app)).toEqual([]);

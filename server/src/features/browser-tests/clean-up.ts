@@ -1,4 +1,4 @@
-// Owns the temporary app user of a run: creating it, and removing it with the records that it has made.
+// Owns the temporary app users of a run: creating them, and removing them with the records that they have made.
 import { randomBytes } from 'node:crypto';
 import { findAccessAsApp } from '../../core/auth/as-app.ts';
 import type { DataAccess } from '../../core/auth/proofs.ts';
@@ -7,7 +7,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { Db } from '../../tables.ts';
 import { asOwner } from './end.ts';
 import type { TestUser } from './run/types.ts';
-import { type ExecutionRow, listRunsToCleanUp, saveExecution, type UserOfRun } from './store/executions.ts';
+import { type ExecutionRow, listRunsToCleanUp, saveExecution, type UsersOfRun } from './store/executions.ts';
 
 export interface NewTestUser {
   readonly email: string;
@@ -42,40 +42,43 @@ export async function createTestUser(
   const password = `Aa1-${randomBytes(12).toString('base64url')}`;
   const client = { ip: execution.ip, app_id: execution.app_id };
   const passwordHash = await hashPassword(password, client);
-  await asOwner(db, execution, async (db) => {
-    const { role } = execution;
-    const app_user_id = await temporaryUsers.create(db, access, { email, passwordHash, role }, clock.now());
-    await saveExecution(db, execution, { app_user_id });
+  await asOwner(db, execution, async (db, { role, app_user_ids }) => {
+    const id = await temporaryUsers.create(db, access, { email, passwordHash, role }, clock.now());
+    await saveExecution(db, execution, { app_user_ids: [...app_user_ids, id] });
   });
   return { email, password };
 }
 
 /** Returns false if that must wait, because the app is in the trash. */
-export async function removeTestUser(
+export async function removeTestUsers(
   db: Db,
   deps: TestUserDeps,
-  { app_user_id: id, created_date: since, ...run }: UserOfRun,
+  { app_user_ids, created_date: since, ...run }: UsersOfRun,
 ): Promise<boolean> {
+  if (app_user_ids.length === 0) return true;
   const access = await findAccessAsApp(db, run);
   if (access === undefined) return false;
-  // First the user, so that no request of theirs begins after the records were listed.
-  await deps.temporaryUsers.remove(db, access, id, deps.clock.now());
-  await deps.removeRecords(db, access, { id, since }, deps.clock.now());
+  for (const id of app_user_ids) {
+    // First the user, so that no request of theirs begins after the records were listed.
+    await deps.temporaryUsers.remove(db, access, id, deps.clock.now());
+    await deps.removeRecords(db, access, { id, since }, deps.clock.now());
+  }
   return true;
 }
 
 const runsAtOnce = 20;
-/** A request of the user that had begun before they were removed may still add a record. */
+/** A request of a user that had begun before they were removed may still add a record. */
 const settledMs = 15_000;
 
-/** Removes what ended runs have left. One that fails keeps no other from being cleaned up. */
+/** Removes what ended runs have left. One that fails is tried again after all others. */
 export async function cleanUpRuns(db: Db, deps: TestUserDeps, now: Date): Promise<number> {
   const failures: unknown[] = [];
   let done = 0;
   for (const run of await listRunsToCleanUp(db, new Date(now.getTime() - settledMs), runsAtOnce))
     try {
-      if (!(await removeTestUser(db, deps, run))) continue;
-      await saveExecution(db, run, { app_user_id: null });
+      await saveExecution(db, run, { clean_up_tried_at: now });
+      if (!(await removeTestUsers(db, deps, run))) continue;
+      await saveExecution(db, run, { app_user_ids: [] });
       done += 1;
     } catch (error) {
       failures.push(error);

@@ -3,7 +3,14 @@ import { refund, settle } from '../../core/credits/reservations.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { runPrice } from './prices.ts';
-import { type ExecutionChange, type ExecutionRow, lockClaimedExecution, saveStatus } from './store/executions.ts';
+import { removeEvidence } from './store/evidence.ts';
+import {
+  type ExecutionChange,
+  type ExecutionRow,
+  lockClaimedExecution,
+  removeResult,
+  saveStatus,
+} from './store/executions.ts';
 
 export type RunEnd =
   | { readonly status: 'passed' | 'failed' | 'inconclusive' | 'cancelled' }
@@ -25,7 +32,14 @@ export async function endRun(db: Db, execution: ExecutionRow, wanted: RunEnd, no
   else credits_charged = (await settle(db, { workspace_id, id }, runPrice, now)).charged;
   const change = { ...describeEnd(execution, end), credits_charged, completed_at: now };
   if ((await saveStatus(db, execution, end.status, change)) === undefined) throw new ClaimLost();
+  if (end.status === 'error' || end.status === 'cancelled') await removeFindings(db, execution);
   return end.status;
+}
+
+/** A run without a report has no use for them. */
+async function removeFindings(db: Db, execution: ExecutionRow): Promise<void> {
+  await removeResult(db, execution);
+  await removeEvidence(db, execution);
 }
 
 function describeEnd({ status }: ExecutionRow, end: RunEnd): ExecutionChange {

@@ -1,11 +1,11 @@
 // Evidence of runs: storing it, its signed addresses, what is counted of it and when it is removed.
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openStorage, startFlowWorld } from '../../../test/support/flows.ts';
 import { createStorageQuota } from '../../core/storage/quota.ts';
 import { readStorageUsage } from '../../core/storage/usage.ts';
 import { StorageUnavailable } from '../../kit/unavailable.ts';
-import { createEvidenceAddress, storeEvidence } from './evidence.ts';
+import { createEvidenceAddress, createEvidenceStore } from './evidence.ts';
 import { findExecutionByKey } from './store/executions.ts';
 
 const scene = await startFlowWorld();
@@ -23,8 +23,10 @@ async function newRun() {
   if (run === undefined) throw new Error('the run is missing');
   return { app, run };
 }
-const store = async (run: Awaited<ReturnType<typeof newRun>>['run'], file: string, other: object = {}) =>
-  storeEvidence(db, { objectStorage, storage, ...other }, run, file, image, world.clock.now());
+type Run = Awaited<ReturnType<typeof newRun>>['run'];
+const storeFor = (run: Run, other: object = {}, signal = new AbortController().signal) =>
+  createEvidenceStore(db, { objectStorage, storage, clock: world.clock, ...other }, run, signal);
+const store = (run: Run, file: string, other: object = {}) => storeFor(run, other)(file, image);
 const listFiles = async ({ id }: { id: string }) =>
   (await world.db.selectFrom('test_evidence').where('execution_id', '=', id).select('file').execute()).map(
     ({ file }) => file,
@@ -33,7 +35,7 @@ const get = (url: string) => fetch(url);
 
 it('a page that could not be shown leaves no file', async () => {
   const { run } = await newRun();
-  await storeEvidence(db, { objectStorage, storage }, run, '1-3.jpg', Buffer.alloc(0), world.clock.now());
+  await storeFor(run)('1-3.jpg', Buffer.alloc(0));
   expect(await listFiles(run)).toEqual([]);
 });
 
@@ -108,8 +110,45 @@ describe('a file', () => {
     await sql`update workspaces set storage_quota_bytes = 1 where id = ${workspace}`.execute(world.db);
     await store(run, '1-1.jpg', { storage: createStorageQuota() });
     await sql`update workspaces set storage_quota_bytes = null where id = ${workspace}`.execute(world.db);
-    const broken = { ...objectStorage, put: () => Promise.reject(new StorageUnavailable(new Error('no disk'))) };
-    await store(run, '1-2.jpg', { objectStorage: broken });
+    const put = vi.fn(() => Promise.reject(new StorageUnavailable(new Error('no disk'))));
+    const storeAny = storeFor(run, { objectStorage: { ...objectStorage, put } });
+    await storeAny('1-2.jpg', image);
+    await storeAny('1-3.jpg', image);
+    expect(await listFiles(run)).toEqual([]);
+    expect(put).toHaveBeenCalledTimes(1); // it is not asked again
+  });
+
+  it('is left out if the workspace has used 80 % of its quota', async () => {
+    const { run } = await newRun();
+    const { used_bytes } = await readStorageUsage(db, workspace);
+    const storeWithin = async (file: string, quota: number) => {
+      await sql`update workspaces set storage_quota_bytes = ${Math.ceil(quota)} where id = ${workspace}`.execute(
+        world.db,
+      );
+      await store(run, file, { storage: createStorageQuota() });
+    };
+    await storeWithin('1-1.jpg', (used_bytes + image.length) / 0.81);
+    expect(await listFiles(run)).toEqual([]);
+    await storeWithin('1-2.jpg', (used_bytes + image.length) / 0.79);
+    expect(await listFiles(run)).toEqual(['1-2.jpg']);
+    await sql`update workspaces set storage_quota_bytes = null where id = ${workspace}`.execute(world.db);
+  });
+
+  it('is given up when the run is stopped while the object storage does not answer', async () => {
+    const { run } = await newRun();
+    const stopped = new AbortController();
+    const put = () => {
+      setImmediate(() => stopped.abort());
+      return new Promise<void>(() => {});
+    };
+    await storeFor(run, { objectStorage: { ...objectStorage, put } }, stopped.signal)('1-1.jpg', image);
+    expect(await listFiles(run)).toEqual([]);
+  });
+
+  it('is removed if its run ends without a report', async () => {
+    const { app, run } = await newRun();
+    await store(run, '1-1.jpg');
+    await call('POST', app, `/executions/${run.id}/cancel`);
     expect(await listFiles(run)).toEqual([]);
   });
 

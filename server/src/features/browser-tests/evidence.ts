@@ -2,6 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { StorageQuota } from '../../core/storage/quota.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
+import type { Clock } from '../../kit/clock.ts';
 import { Answer } from '../../kit/http/answer.ts';
 import { isUuid } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
@@ -13,6 +14,7 @@ import type { ExecutionKey, ExecutionRow } from './store/executions.ts';
 export interface EvidenceDeps {
   readonly objectStorage: ObjectStorage;
   readonly storage: StorageQuota;
+  readonly clock: Clock;
 }
 
 const fileForm = /^\d{1,9}-(?:\d{1,4}\.jpg|trace\.zip)$/;
@@ -24,28 +26,49 @@ export const nameScreenshot = ({ claims }: Pick<ExecutionRow, 'claims'>, step: n
   `${claims}-${step}.jpg`;
 export const nameTrace = ({ claims }: Pick<ExecutionRow, 'claims'>): string => `${claims}-trace.zip`;
 
+/** What the app itself stores comes first: evidence is stored only up to this share of the workspace's quota. */
+const shareOfQuota = 0.8;
+
+export type StoreEvidence = (file: string, content: Buffer) => Promise<void>;
+
 /**
- * Stores a file, or does without it if the workspace's quota or the object storage does not allow it: a run is worth more than its
- * pictures. The report then has null in its place.
+ * Returns a function that stores a file of a run, or does without it if the workspace's quota or the object storage does not allow it: a
+ * run is worth more than its pictures. The report then has null in its place. Once the storage was unavailable, it is not asked again.
  */
-export async function storeEvidence(
+export function createEvidenceStore(
   db: Db,
-  { objectStorage, storage }: EvidenceDeps,
+  { objectStorage, storage, clock }: EvidenceDeps,
   execution: ExecutionKey,
-  file: string,
-  content: Buffer,
-  now: Date,
-): Promise<void> {
-  if (content.length === 0) return; // a page that hangs has no picture
+  signal: AbortSignal,
+): StoreEvidence {
   const { workspace_id } = execution;
-  try {
-    await storage.admit(db, { workspace_id, caller: serviceCaller }, content.length, now);
-    await insertEvidence(db, execution, { file, size_bytes: content.length }, now);
-    await objectStorage.put(toKey(execution.id, file), content);
-  } catch (error) {
-    if (error instanceof StorageUnavailable) return removeEvidence(db, execution, [file]);
-    if (!(error instanceof Problem)) throw error;
-  }
+  let isAvailable = true;
+  return async (file, content) => {
+    if (!isAvailable || signal.aborted || content.length === 0) return; // a page that hangs has no picture
+    const now = clock.now();
+    try {
+      await storage.admit(db, { workspace_id, caller: serviceCaller }, content.length, now, shareOfQuota);
+      await insertEvidence(db, execution, { file, size_bytes: content.length }, now);
+      await putInTime(objectStorage, toKey(execution.id, file), content, signal);
+    } catch (error) {
+      if (error instanceof StorageUnavailable) {
+        isAvailable = false;
+        await removeEvidence(db, execution, [file]);
+      } else if (!(error instanceof Problem)) throw error;
+    }
+  };
+}
+
+const putMs = 5_000;
+const putMsPerMiB = 1_000;
+
+/** A storage that does not answer counts as unavailable. */
+async function putInTime(storage: ObjectStorage, key: string, content: Buffer, signal: AbortSignal): Promise<void> {
+  const maxMs = putMs + Math.floor((content.length / 2 ** 20) * putMsPerMiB);
+  const over = AbortSignal.any([signal, AbortSignal.timeout(maxMs)]);
+  const late = Promise.withResolvers<never>();
+  over.addEventListener('abort', () => late.reject(new StorageUnavailable(over.reason)), { once: true });
+  await Promise.race([storage.put(key, content), late.promise]);
 }
 
 /** Nobody is told how much the workspace stores. */

@@ -47,7 +47,7 @@ describe('startExecution', () => {
     expect((await start(app, flow, { url })).body.url).toBe(url);
   });
 
-  it('refuses in this order: flow, not published, address, a run, browser, model, credits', async () => {
+  it('refuses in this order: flow, not published, address, a run, credits, browser, model', async () => {
     const model = 'http://127.0.0.1:9/v1'; // nobody is there
     const withNothing = await startSecondApp(world, { environment: { BROWSER_EXECUTABLE: '', MODEL_URL: model } });
     const withBrowser = await startSecondApp(world, { environment: { MODEL_URL: model } });
@@ -74,6 +74,13 @@ describe('startExecution', () => {
     ).rows as [{ id: string }];
     expect(await send()).toMatchObject({ status: 409, body: { code: 'run_in_progress' } });
     await sql`delete from test_executions where id = ${other}`.execute(world.db);
+    expect(await send()).toMatchObject({ status: 402, body: { code: 'credits_exhausted' } });
+    await setLimit(null);
+    const setMemberLimit = (credit_limit: number | null) =>
+      world.db.updateTable('memberships').set({ credit_limit }).where('workspace_id', '=', workspace).execute();
+    await setMemberLimit(1);
+    expect(await send()).toMatchObject({ status: 402, body: { code: 'credit_limit_reached' } });
+    await setMemberLimit(null);
     const noBrowser = await send();
     expect(noBrowser).toMatchObject({ status: 503, body: { code: 'browser_unavailable', retry_safe: true } });
     expect(noBrowser.headers['retry-after']).toBe('60');
@@ -82,15 +89,6 @@ describe('startExecution', () => {
     expect(noModel).toMatchObject({ status: 503, body: { code: 'model_unavailable', retry_safe: true } });
     expect(noModel.headers['retry-after']).toBe('5');
     beside = world;
-    expect(await send()).toMatchObject({ status: 402, body: { code: 'credits_exhausted' } });
-    await setLimit(null);
-    await world.db.updateTable('memberships').set({ credit_limit: 1 }).where('workspace_id', '=', workspace).execute();
-    expect(await send()).toMatchObject({ status: 402, body: { code: 'credit_limit_reached' } });
-    await world.db
-      .updateTable('memberships')
-      .set({ credit_limit: null })
-      .where('workspace_id', '=', workspace)
-      .execute();
     expect((await send()).status).toBe(200);
   });
 
@@ -258,6 +256,27 @@ describe('cancelExecution', () => {
 
   it('answers 404 for a run that does not exist', async () => {
     expect(await cancel(await newApp(), newId())).toMatchObject({ status: 404, body: { code: 'execution_not_found' } });
+  });
+});
+
+describe('a run that the queue gives up', () => {
+  it.each([
+    ['the browser crashed', 'crashed twice'],
+    ['the worker crashed while running it, 20 times', 'crashed twice'],
+    ['took longer than 1080000 ms', '15 minutes'],
+    ['connection terminated', 'An error of the platform'],
+  ])('after "%s" says: %s', async (error, message) => {
+    const { app, flow } = await published();
+    const run = await startElsewhere(app, flow);
+    const row = await world.db
+      .selectFrom('test_executions')
+      .where('id', '=', run.id)
+      .selectAll()
+      .executeTakeFirstOrThrow();
+    const queue = world.app.background.queues.find(({ name }) => name === 'test_executions');
+    await queue?.onDeadLetter?.(world.app.database.db, row, error);
+    const error_message = expect.stringContaining(message);
+    expect(await scene.getExecution(app, run.id)).toMatchObject({ status: 'error', error_message, credits_charged: 0 });
   });
 });
 

@@ -1,7 +1,7 @@
 // Owns starting, reading and cancelling runs of flows (docs/api/browser-tests.md#runs). A worker performs a run: perform.ts.
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { reserve } from '../../core/credits/reservations.ts';
+import { requireCredits, reserve } from '../../core/credits/reservations.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import type { BrowserSessions } from '../../gateways/browser/session/types.ts';
 import type { ModelState } from '../../gateways/language-model/index.ts';
@@ -69,6 +69,8 @@ export function startExecution(
     if (flow === undefined || flow.deleting_since !== null) throw notFound('flow_not_found');
     const address = chooseUrl(deps, access, url);
     if ((await findActiveExecution(db, app, flow.id)) !== undefined) throw runInProgress();
+    const { workspace_id, caller } = access;
+    await requireCredits(db, { workspace_id, user_id: caller.user_id, amount: runPrice }, now);
     if (!deps.sessions.configured) throw browserNotConfigured();
     if (modelState !== 'available' && !hasRecording(flow)) throw modelUnavailable(modelState);
     const row = await beginRun(db, access, flow, address, now);

@@ -43,7 +43,16 @@ async function startWaiting(app: AppRow, flow: { id: string }) {
 
 describe('before a worker runs', () => {
   it('runs are started that will not go far', async () => {
-    for (const name of ['revoked', 'unpublished', 'crashed', 'cancelled', 'cancelled late', 'broken'] as const) {
+    for (const name of [
+      'revoked',
+      'unpublished',
+      'crashed',
+      'cancelled',
+      'cancelled late',
+      'broken',
+      'without model',
+      'limited',
+    ] as const) {
       const { app, flow } = await published();
       waiting[name] = { app, id: (await start(app, flow)).body.id };
     }
@@ -60,6 +69,18 @@ describe('before a worker runs', () => {
     const steps = [{ number: 1, action: '', result: '', source: 'agent', at: new Date(), check, healed: null }];
     const result = { ended: 'finished', steps, modelCalls: 1, recording: null, uncheckedExpectations: [] };
     await beginAnalysis(of('cancelled late'), { claims: 1, result, evidence });
+    await beginAnalysis(of('without model'), {
+      claims: 1,
+      result: { ...result, ended: 'model_unavailable' },
+      evidence,
+    });
+    const refused = { url: '/api/apps/x/auth/sign-in', method: 'POST', status: 429, reason: '429', step: 1 };
+    const failed = { ...result, steps: [{ ...steps[0], check: { ...check, holds: false } }] };
+    await beginAnalysis(of('limited'), {
+      claims: 1,
+      result: failed,
+      evidence: { ...evidence, network_failures: [refused] },
+    });
   });
 });
 const waiting: Record<string, { app: AppRow; id: string }> = {};
@@ -83,6 +104,8 @@ describe('with a worker', () => {
     ['crashed', 'error', 'crashed twice', 'none'],
     ['cancelled', 'cancelled', null, 'none'],
     ['broken', 'error', 'could not be analysed', 'failed'],
+    ['without model', 'error', 'language model', 'failed'],
+    ['limited', 'error', 'too many', 'failed'],
   ])('the run that is %s ends as %s, for nothing', async (name, status, message, analysis_status) => {
     const { app, id } = waiting[name] as { app: AppRow; id: string };
     const error_message = message === null ? null : expect.stringContaining(message);

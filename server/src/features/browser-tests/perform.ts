@@ -5,15 +5,17 @@ import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { toStorable } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
-import { createTestUser, removeTestUser, type TestUserDeps } from './clean-up.ts';
+import { createTestUser, removeTestUsers, type TestUserDeps } from './clean-up.ts';
 import { asOwner, ClaimLost, endClaimedRun, endRun, type RunEnd } from './end.ts';
-import { type EvidenceDeps, nameScreenshot, nameTrace, storeEvidence } from './evidence.ts';
+import { createEvidenceStore, type EvidenceDeps, nameScreenshot, nameTrace, type StoreEvidence } from './evidence.ts';
 import { makeReport, type StoredReport, type StoredResult, toStoredResult } from './report.ts';
 import { hideCredentials } from './run/credentials.ts';
 import { readRecording } from './run/recording.ts';
 import { runFlow } from './run/run.ts';
 import type { Recording, RunResult, TestUser } from './run/types.ts';
+import type { Verdict } from './run/verdict.ts';
 import {
+  BrowserCrashed,
   BrowserNotClosed,
   closeEarlierSessions,
   closeSoon,
@@ -57,7 +59,7 @@ export async function performRun(
     if (error instanceof ClaimLost) return undefined;
     if (error instanceof BrowserNotClosed) throw error;
     signal.throwIfAborted(); // another worker takes over
-    const end = toEnd(error instanceof RunStopped ? error : watch.signal.reason);
+    const end = toEnd(error instanceof RunStopped ? error : watch.signal.reason) ?? endOfCrash(execution, error);
     if (end === undefined) throw error;
     return endIfOwned(db, execution, end, deps);
   } finally {
@@ -79,6 +81,10 @@ function toEnd(reason: unknown): RunEnd | undefined {
   return fail(reason.reason === 'access_lost' ? messages.accessLost : messages.tookTooLong);
 }
 
+/** The queue does not count crashes of the worker and of the browser together. */
+const endOfCrash = ({ crash_count }: ExecutionRow, error: unknown): RunEnd | undefined =>
+  error instanceof BrowserCrashed && crash_count + 1 >= maxCrashes ? fail(messages.crashed) : undefined;
+
 const fail = (error_message: string): RunEnd => ({ status: 'error', error_message });
 
 export const messages = {
@@ -89,6 +95,9 @@ export const messages = {
   waitedTooLong: 'No worker had time for this run within an hour. Nothing is charged. Start it again later.',
   accessLost: 'Who started this run may no longer test the app. Nothing is charged.',
   notPublished: 'The app is not published any more. Nothing is charged. Publish it, then start the run again.',
+  modelUnavailable: 'The language model became unavailable during this run. Nothing is charged. Start it again later.',
+  tooManyRequests:
+    'Plinth refused requests of this run because there were too many. Nothing is charged. Start it again later.',
   notAnalysed: 'The result of this run could not be analysed because of an error in Plinth. Nothing is charged.',
   other: 'An error of the platform kept this run from finishing. Nothing is charged. Start it again.',
 } as const;
@@ -105,10 +114,11 @@ async function takeRunToEnd(
   watch: RunWatch,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  if (execution.status === 'analyzing') return analyse(await readStored(db, execution), deps);
+  if (execution.status === 'analyzing') return endSteps(db, execution, await readStored(db, execution), deps);
   await closeEarlierSessions(db, deps, execution);
   if (execution.cancel_requested_at !== null) return { status: 'cancelled' };
-  if (execution.crash_count + execution.failures >= maxCrashes) return fail(messages.crashed);
+  if (execution.crash_count >= maxCrashes) return fail(messages.crashed);
+  if (execution.crash_count + execution.failures >= maxCrashes) return fail(messages.other);
   const access = await findAccessOnBehalf(db, execution, execution.app_id, 'editor');
   if (access === undefined) return fail(messages.accessLost);
   if (access.app.live_deployment_id === null) return fail(messages.notPublished);
@@ -123,13 +133,12 @@ async function takeRunToEnd(
   }
   const stored = await useBrowser(db, execution, deps, leased, watch, testUser, signal);
   await saveSteps(db, execution, stored, deps);
-  return analyse(stored, deps);
+  return endSteps(db, execution, stored, deps);
 }
 
-/** What an earlier claim has left: its user, with the records, and its evidence. */
+/** What earlier claims have left: their users, with the records, and their evidence. */
 async function removeEarlierTraces(db: Db, execution: ExecutionRow, deps: PerformDeps): Promise<void> {
-  const { app_user_id } = execution;
-  if (app_user_id !== null) await removeTestUser(db, deps, { ...execution, app_user_id });
+  await removeTestUsers(db, deps, execution);
   await asOwner(db, execution, (db) => removeEvidence(db, execution));
 }
 
@@ -145,14 +154,18 @@ async function useBrowser(
   try {
     watch.begin(await saveRunning(db, execution, leased.id, deps));
     const either = AbortSignal.any([signal, leased.lost]);
-    const result = await followFlow(db, execution, deps, leased, testUser, either);
+    const store = createEvidenceStore(db, deps, execution, either);
+    const result = await followFlow(db, execution, deps, leased, testUser, store, either);
     either.throwIfAborted();
     await leased.session.settle();
     const trace = await leased.session.endTrace();
     const evidence = hideCredentials(leased.session.evidence(), testUser);
-    if (trace !== undefined) await storeEvidence(db, deps, execution, nameTrace(execution), trace, deps.clock.now());
+    if (trace !== undefined) await store(nameTrace(execution), trace);
     either.throwIfAborted();
     return { result, evidence, claims: execution.claims };
+  } catch (error) {
+    leased.lost.throwIfAborted(); // that is why
+    throw error;
   } finally {
     await leased.close();
   }
@@ -179,6 +192,7 @@ async function followFlow(
   deps: PerformDeps,
   { session }: LeasedBrowser,
   testUser: TestUser,
+  store: StoreEvidence,
   signal: AbortSignal,
 ): Promise<RunResult> {
   const { goal, role, url, flow_revision } = execution;
@@ -192,8 +206,7 @@ async function followFlow(
       model: deps.model,
       clock: deps.clock,
       signal,
-      onStep: (step, screenshot) =>
-        storeEvidence(db, deps, execution, nameScreenshot(execution, step.number), screenshot, deps.clock.now()),
+      onStep: (step, screenshot) => store(nameScreenshot(execution, step.number), screenshot),
     },
   );
 }
@@ -212,13 +225,37 @@ async function readStored(db: Db, execution: ExecutionRow): Promise<StoredResult
   return toStoredResult(found.result);
 }
 
+/** The trace contains the password of the user, who is removed before anybody can fetch it. */
+async function endSteps(db: Db, execution: ExecutionRow, stored: StoredResult, deps: PerformDeps): Promise<RunOutcome> {
+  const run = await findExecutionByKey(db, execution);
+  if (run !== undefined) await removeTestUsers(db, deps, run);
+  return analyse(stored, deps);
+}
+
 function analyse(stored: StoredResult, { apiOrigin }: PerformDeps): RunOutcome {
   try {
     const report = makeReport(stored, [apiOrigin]);
+    const fault = findFault(stored, report.verdict, apiOrigin);
+    if (fault !== undefined) return fail(fault);
     return { status: report.verdict, analysed: { report, recording: stored.result.recording } };
   } catch {
     return fail(messages.notAnalysed); // the next try would be the same
   }
+}
+
+/** Why the run says too little about the app, if that is Plinth's fault. */
+function findFault(
+  { result, evidence }: StoredResult,
+  verdict: Verdict['verdict'],
+  apiOrigin: string,
+): string | undefined {
+  if (result.ended === 'time_limit') return messages.tookTooLong;
+  // All browsers of a worker have one address, so a limit by address may have been used up by other runs.
+  const isRefused = evidence.network_failures.some(
+    ({ url, status }) => status === 429 && (url.startsWith('/api/') || url.startsWith(`${apiOrigin}/api/`)),
+  );
+  if (isRefused && verdict !== 'passed') return messages.tooManyRequests;
+  return result.ended === 'model_unavailable' && verdict === 'inconclusive' ? messages.modelUnavailable : undefined;
 }
 
 const saveOutcome = (
@@ -242,7 +279,6 @@ const saveOutcome = (
 async function cleanUpSoon(db: Db, execution: ExecutionRow, deps: PerformDeps): Promise<void> {
   try {
     const run = await findExecutionByKey(db, execution);
-    if (!run?.completed_at || run.app_user_id === null) return;
-    await removeTestUser(db, deps, { ...run, app_user_id: run.app_user_id });
+    if (run?.completed_at) await removeTestUsers(db, deps, run);
   } catch {}
 }

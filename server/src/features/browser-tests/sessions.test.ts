@@ -117,6 +117,17 @@ describe('the job on every worker', () => {
     expect([isOpen(), await findReason(session)]).toEqual([false, 'lease_ended']);
   });
 
+  it('closes others although one can not be killed', async () => {
+    const [stuck, other] = [await insert({ isKilled: true }), await insert({ isKilled: true })];
+    const killOnHost = async (id: string) => {
+      if (id === stuck.id) throw new Error('still there');
+    };
+    const job = reapSessions(db, { sessions: { ...sessions, killOnHost }, host: hostname() }, new Date());
+    await expect(job).rejects.toThrow('still there');
+    expect([await findReason(stuck), await findReason(other)]).toEqual([null, 'killed']);
+    await saveClosed(db, stuck, 'killed', new Date());
+  });
+
   it('removes rows a day after they were closed', async () => {
     const [open, closed] = [await insert(), await insert()];
     await saveClosed(db, closed, 'ended', new Date());

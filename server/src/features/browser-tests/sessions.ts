@@ -101,7 +101,7 @@ async function openBrowser(
   lease.lost.addEventListener('abort', () => closeSoon(session), { once: true });
   if (lease.lost.aborted) closeSoon(session);
   const crashed = new AbortController();
-  void session.gone.then((how) => how === 'crashed' && crashed.abort(new BrowserCrashed()));
+  void session.gone.then((how) => how === 'crashed' && crashed.abort(new BrowserCrashed('the browser crashed')));
   const leased: LeasedBrowser = {
     id: key.id,
     session,
@@ -157,7 +157,7 @@ export function keepLease(db: Db, { times }: Pick<LeaseDeps, 'times'>, key: Sess
 
 /** The browser of a run is closed, because its lease could not be prolonged. */
 class LeaseLost extends Error {}
-class BrowserCrashed extends Error {}
+export class BrowserCrashed extends Error {}
 
 /** Processes of the browser are still there. The run must not end yet: who deletes its flow relies on that. */
 export class BrowserNotClosed extends Error {}
@@ -198,9 +198,15 @@ export async function reapSessions(db: Db, deps: Pick<LeaseDeps, 'sessions' | 'h
     ...running.filter(({ is_closed, has_ended_lease, is_killed }) => is_closed || has_ended_lease || is_killed),
     ...(await listSessionsToKill(db, deps.host, perRun)),
   ];
-  for (const session of new Map(due.map((each) => [each.id, each])).values()) {
-    if (deps.sessions.configured) await deps.sessions.killOnHost(session.id);
-    await saveClosed(db, session, session.has_ended_lease ? 'lease_ended' : 'killed', now);
-  }
-  return due.length + (await closeAbandonedSessions(db, graceSeconds, now, perRun));
+  const failures: unknown[] = [];
+  for (const session of new Map(due.map((each) => [each.id, each])).values())
+    try {
+      await deps.sessions.killOnHost(session.id);
+      await saveClosed(db, session, session.has_ended_lease ? 'lease_ended' : 'killed', now);
+    } catch (error) {
+      failures.push(error); // it keeps no other from being closed
+    }
+  const abandoned = await closeAbandonedSessions(db, graceSeconds, now, perRun);
+  if (failures.length > 0) throw failures[0];
+  return due.length + abandoned;
 }

@@ -19,7 +19,7 @@ export interface RunLimits {
 export const runLimits: RunLimits = {
   modelCalls: 40,
   steps: 80,
-  runMs: 10 * 60 * 1000,
+  runMs: 15 * 60 * 1000,
   checkMs: 5_000,
   promptCharacters: 60_000,
   snapshotCharacters: 16_000,

@@ -189,6 +189,10 @@ export async function saveResult(
     .execute();
 }
 
+export async function removeResult(db: Db, { workspace_id, id }: ExecutionKey): Promise<void> {
+  await db.deleteFrom('test_reports').where('workspace_id', '=', workspace_id).where('execution_id', '=', id).execute();
+}
+
 export async function saveReport(db: Db, { workspace_id, id }: ExecutionKey, report: string, now: Date): Promise<void> {
   await db
     .updateTable('test_reports')
@@ -207,19 +211,19 @@ export async function listOverdueExecutions(db: Db, before: Date, limit: number)
   return rows;
 }
 
-export type UserOfRun = ExecutionKey & Pick<ExecutionRow, 'created_date'> & { readonly app_user_id: string };
+export type UsersOfRun = ExecutionKey & Pick<ExecutionRow, 'created_date' | 'app_user_ids'>;
 
 /**
- * Runs that ended before a time and whose temporary app user may still be there. Those of apps in the trash wait until the app is
- * restored or purged.
+ * Runs that ended before a time and whose temporary app users may still be there, those first that were not tried for the longest time.
+ * Those of apps in the trash wait until the app is restored or purged.
  */
-export async function listRunsToCleanUp(db: Db, before: Date, limit: number): Promise<UserOfRun[]> {
+export async function listRunsToCleanUp(db: Db, before: Date, limit: number): Promise<UsersOfRun[]> {
   const { rows } =
-    await sql<UserOfRun>`/* service */ select e.workspace_id, e.app_id, e.id, e.created_date, e.app_user_id
+    await sql<UsersOfRun>`/* service */ select e.workspace_id, e.app_id, e.id, e.created_date, e.app_user_ids
     from test_executions e join apps a on a.workspace_id = e.workspace_id and a.id = e.app_id
     join workspaces w on w.id = a.workspace_id
-    where e.app_user_id is not null and e.completed_at < ${before} and a.deleted_date is null and w.deleted_date is null
-    order by e.completed_at limit ${limit}`.execute(db);
+    where e.app_user_ids <> '{}' and e.completed_at < ${before} and a.deleted_date is null and w.deleted_date is null
+    order by e.clean_up_tried_at nulls first, e.completed_at limit ${limit}`.execute(db);
   return rows;
 }
 

@@ -1,7 +1,8 @@
 // Owns the processes of sessions on this host: telling by their profile folder which session they belong to, and killing them,
 // also those that another process of Plinth left behind.
+import { readlinkSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { HostSession } from './types.ts';
@@ -9,6 +10,15 @@ import type { HostSession } from './types.ts';
 export const folderPrefix = 'plinth-session-';
 /** Short, because Chromium puts a socket into it, and the path of a socket has at most 107 characters. */
 export const profileOf = (id: string): string => join(tmpdir(), folderPrefix + id.replaceAll('-', ''));
+
+/** Names the host and its space of processes: two containers may have the same name, and don't see each other's. */
+export function nameHost(): string {
+  try {
+    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname(); // not Linux
+  }
+}
 
 interface HostProcess {
   readonly pid: number;
@@ -40,6 +50,7 @@ export async function killSessionOnHost(id: string): Promise<void> {
 
 /** As above for a browser that this process started, whose group is known. */
 export async function killProcessGroup(group: number): Promise<void> {
+  kill(-group);
   await killUntilGone(async () => (await listProcesses()).filter((each) => each.group === group).map(({ pid }) => pid));
 }
 
@@ -57,28 +68,33 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has just exited.
+    // It has just exited. If not, it is still listed.
   }
 }
 
 /** Zombies are left out: they wait only for their parent to read how they ended. */
 async function listProcesses(): Promise<HostProcess[]> {
-  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const pids = (await readdir('/proc').catch(unlessUnseen([]))).filter((name) => /^\d+$/.test(name));
   const processes = await Promise.all(pids.map(readProcess));
   return processes.filter((each) => each !== undefined);
 }
 
 async function readProcess(pid: string): Promise<HostProcess | undefined> {
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // `1234 (chromium) S 1 1200 …`: the name in parentheses may contain anything.
-    const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (state === 'Z' || state === 'X') return undefined;
-    return { pid: Number(pid), group: Number(group), sessionId: await readSessionId(pid) };
-  } catch {
-    return undefined; // it has just exited
-  }
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(unlessUnseen(''));
+  // `1234 (chromium) S 1 1200 …`: the name in parentheses may contain anything.
+  const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (stat === '' || state === 'Z' || state === 'X') return undefined;
+  return { pid: Number(pid), group: Number(group), sessionId: await readSessionId(pid) };
 }
+
+/** It has just exited, or belongs to somebody else. Any other error, such as too many open files, does not say that. */
+const unseen: ReadonlySet<unknown> = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
+const unlessUnseen =
+  <Nothing>(nothing: Nothing) =>
+  (error: NodeJS.ErrnoException): Nothing => {
+    if (unseen.has(error.code)) return nothing;
+    throw error;
+  };
 
 const ownPattern = new RegExp(
   `(?:^|[\\0 ])(?:--user-data-dir|HOME)=${RegExp.escape(join(tmpdir(), folderPrefix))}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})(?:[\\0 ]|$)`,
@@ -86,8 +102,8 @@ const ownPattern = new RegExp(
 
 async function readSessionId(pid: string): Promise<string | undefined> {
   const [command, environment] = await Promise.all([
-    readFile(`/proc/${pid}/cmdline`, 'latin1'),
-    readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''), // of another user
+    readFile(`/proc/${pid}/cmdline`, 'latin1').catch(unlessUnseen('')),
+    readFile(`/proc/${pid}/environ`, 'latin1').catch(unlessUnseen('')),
   ]);
   const [, ...parts] = ownPattern.exec(command) ?? ownPattern.exec(environment) ?? [];
   return parts.length === 0 ? undefined : parts.join('-');

@@ -129,7 +129,7 @@ async function startSession(
     evidence?.note(`The session has used all its ${limit}: requests after that failed.`),
   );
   const ending = createEnding(onFailure);
-  const cancel = () => void ending.close();
+  const cancel = () => void ending.close().catch(() => {}); // whoever opens the session is told below
   try {
     const started = await launchBrowser(settings, id, proxy.port, signal, ending.crash);
     ending.onEnd(async () => {
@@ -148,8 +148,7 @@ async function startSession(
     const { gone, close } = ending;
     return createSession({ processId, context, pages, evidence, trace, home, actionMs, gone, close });
   } catch (error) {
-    await ending.close();
-    proxy.close();
+    await ending.close().finally(() => proxy.close());
     throw error;
   }
 }
