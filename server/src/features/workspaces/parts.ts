@@ -6,6 +6,8 @@ export interface ArchivePart {
   /** The column that selects a workspace's rows, directly or by one of its apps. */
   readonly owner: 'workspace_id' | 'app_id' | 'id';
   readonly order: string;
+  /** Rows with a value in this column are being deleted, and left out. */
+  readonly deleting?: string;
 }
 
 /**
@@ -22,7 +24,7 @@ export const parts: readonly ArchivePart[] = [
   { table: 'app_files', owner: 'app_id', order: 'app_id, path' },
   { table: 'app_security_settings', owner: 'app_id', order: 'app_id' },
   { table: 'security_ignores', owner: 'workspace_id', order: 'app_id, fingerprint' },
-  { table: 'test_flows', owner: 'workspace_id', order: 'id' },
+  { table: 'test_flows', owner: 'workspace_id', order: 'id', deleting: 'deleting_since' },
   { table: 'entity_schemas', owner: 'app_id', order: 'app_id, name' },
   { table: 'entity_records', owner: 'app_id', order: 'app_id, id' },
   { table: 'folders', owner: 'workspace_id', order: 'id' },

@@ -123,7 +123,7 @@ const maxLineInBatch = 32 * 1024; // so that a batch has at most 16 MiB; a large
 /** Yields a part's rows in batches, each row as one line of JSON with the described columns, binary ones as base64. */
 export async function* readPart(
   db: Db,
-  { table, owner, order }: ArchivePart,
+  { table, owner, order, deleting }: ArchivePart,
   { columns, binary = [] }: ArchiveTable,
   workspaceId: string,
 ): AsyncGenerator<string[]> {
@@ -137,7 +137,7 @@ export async function* readPart(
     owner === 'app_id'
       ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`
       : sql`t.${sql.ref(owner)} = ${workspaceId}`
-  }`;
+  }${deleting === undefined ? sql`` : sql` and t.${sql.ref(deleting)} is null`}`;
   // `offset 0` keeps PostgreSQL from computing the line twice.
   const rows = sql<{ line: string | null; place: string }>`
     select case when octet_length(line) <= ${sql.lit(maxLineInBatch)} then line end as line, place
