@@ -69,7 +69,7 @@ describe('an address', () => {
       String(url).replace(run.app_id, other.app.id),
       String(url).replace(run.id, other.run.id),
       String(url).replace(/expires=\d+/, 'expires=9999999999'),
-      String(url).replace(/signature=./, 'signature=_'),
+      String(url).replace(/signature=/, 'signature=A'),
       String(url).replace(/&signature=.*/, ''),
       String(url).replace(/\?.*/, ''),
       `${url}&signature=x`,
