@@ -26,6 +26,10 @@ const measuresCpu = [
 
 // These take longest, so they start first: one that starts last would run alone at the end.
 const longest = [
+  'server/test/e2e/browser-tests.test.ts',
+  'server/test/e2e/browser-session.test.ts',
+  'server/src/features/browser-tests/run/run.test.ts',
+  'server/src/features/browser-tests/perform.test.ts',
   'server/test/derived/growth.test.ts',
   'server/src/features/entities/records/rule-budget.test.ts',
   'server/test/derived/fuzz.test.ts',

@@ -181,7 +181,7 @@ export async function waitUntilStarted<T>(child: ChildProcess, answered: Promise
   return await started.finally(() => clearTimeout(timer));
 }
 
-export async function killGroup(child: ChildProcess): Promise<void> {
+async function killGroup(child: ChildProcess): Promise<void> {
   if (child.pid === undefined) return; // it was never started
   const exited = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
   try {

@@ -2,7 +2,7 @@
 // the page gets the values. Each run has another user, so a recording with values could not be replayed either.
 import type { TestUser } from './types.ts';
 
-export const emailPlaceholder = '{{email}}';
+const emailPlaceholder = '{{email}}';
 export const passwordPlaceholder = '{{password}}';
 
 /** The value with each e-mail and password in its texts replaced by the placeholder, also as they are in URLs and in HTML. */

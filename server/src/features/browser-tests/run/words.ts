@@ -49,7 +49,7 @@ export function describeCheck(check: Check, nameRef: NameRef = nameByRef): strin
   }
 }
 
-export const describePlace = (place: Place, nameRef: NameRef = nameByRef): string =>
+const describePlace = (place: Place, nameRef: NameRef = nameByRef): string =>
   'ref' in place ? nameRef(place.ref) : describeElement(place.target);
 
 export const describeElement = ({ role, name }: Pick<Target, 'role' | 'name'>): string =>

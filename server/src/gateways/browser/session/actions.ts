@@ -54,7 +54,7 @@ async function openPath(page: Page, path: string, home: URL): Promise<ActionOutc
 }
 
 /** An app that is not at the root of its origin has its paths below its own. Undefined for other origins and schemes. */
-export function resolvePath(path: string, home: URL): URL | undefined {
+function resolvePath(path: string, home: URL): URL | undefined {
   const folder = home.pathname.replace(/[^/]*$/, '');
   const isAbsolute = path.startsWith('/') && !path.startsWith('//');
   const below = isAbsolute && !path.startsWith(folder) ? folder + path.slice(1) : path;
@@ -139,7 +139,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/element was detached|not attached/, 'The element was removed from the page.'],
 ];
 
-export function explain(error: unknown): string {
+function explain(error: unknown): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Playwright colours its messages
   const text = String((error as Error).message ?? error).replaceAll(/\x1b\[\d+m/g, '');
   for (const [pattern, reason] of reasons) {

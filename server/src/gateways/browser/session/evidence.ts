@@ -103,7 +103,7 @@ const describeFailure = ({ failure, count }: Counted): NetworkFailure =>
  *   TypeError: Failed to fetch                                                             about it, as far as one can tell
  *   TypeError: x is not a function                                                         not
  */
-export function isAboutRefusal(text: string, blocked: readonly string[]): boolean {
+function isAboutRefusal(text: string, blocked: readonly string[]): boolean {
   if (blocked.length === 0) return false;
   const [line = ''] = text.split('\n');
   if (!/Failed to fetch|net::ERR_|blocked by CORS policy|WebSocket connection to|NetworkError/.test(line)) return false;
