@@ -772,8 +772,8 @@ it('an archive with random faults is imported as one new workspace or refused, a
   // What was imported does not stop the work that all workspaces share.
   await publishToAll(imported);
   for (const job of world.app.background.jobs) await job.run(world.app.database.db, new Date(Date.now() + 120_000));
-  expect(outcomes.imported).toBeGreaterThan(10);
-  expect(outcomes.refused).toBeGreaterThan(50);
+  expect(outcomes.imported).toBeGreaterThan(someOf(10));
+  expect(outcomes.refused).toBeGreaterThan(someOf(50));
 }, 120_000);
 
 /** Publishes an event in every app of the workspaces, and dispatches them to their webhooks. */
