@@ -225,9 +225,11 @@ describe('the statement that copies a day to a column store', () => {
     await track(app, [event(day, { event_id, event_name: 'copied, "quoted"', properties: { a: 1 } })]);
     const page = readFileSync(new URL('../../../../docs/operate/analytics.md', import.meta.url), 'utf8');
     const dayOf = (ageMs: number) => new Date(Date.now() - ageMs).toISOString().slice(0, 10);
-    const statement = (/```sql\n([^`]*)```/.exec(page)?.[1] ?? '')
-      .replace("'2026-11-15'", `'${dayOf(day)}'`)
-      .replace("'2026-11-16'", `'${dayOf(0)}'`);
+    const days: Record<string, string> = { '2026-11-15': dayOf(day), '2026-11-16': dayOf(0) };
+    const statement = (/```sql\n([^`]*)```/.exec(page)?.[1] ?? '').replaceAll(
+      /2026-11-1[56]/g,
+      (date) => days[date] ?? date,
+    );
     const csv = execFileSync('psql', [world.config.DATABASE_URL, '-qc', "set timezone = 'UTC'", '-c', statement], {
       encoding: 'utf8',
     });
