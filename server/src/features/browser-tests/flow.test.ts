@@ -113,6 +113,17 @@ describe('updateFlow', () => {
     ]);
   });
 
+  it('refuses what createFlow would refuse, and changes nothing', async () => {
+    const app = await newApp();
+    const flow = await createFlow(app);
+    const got = await change(app, flow.id, { name: '', goal: 'x'.repeat(4_001) });
+    expect(got).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'name'] }, { loc: ['body', 'goal'] }] },
+    });
+    expect((await call('GET', app, `/flows/${flow.id}`)).body).toEqual(flow);
+  });
+
   it('says that nothing has changed if nothing has', async () => {
     const app = await newApp();
     const flow = await createFlow(app);

@@ -245,6 +245,7 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     limit: perMinute(300, 'address'),
     work: 'outside',
     query: EvidenceQuery,
+    headers: ['Content-Disposition'],
     answers: { 200: media(imageType, 'A screenshot') },
     alsoAnswers: [media(traceType, 'A trace of Playwright')],
     refusals: [{ status: 404, code: 'report_not_found' }],
