@@ -10,6 +10,16 @@ export const toStorableText = (text: string): string => text.replaceAll('\0', ''
 export const toStorable = <Value>(value: Value): Value =>
   JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? toStorableText(inner) : inner)));
 
+/** What a text in double quotes says: `"a \"b\""` → `a "b"`. Undefined if it is not written as JSON writes texts. */
+export function unquote(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;

@@ -1,9 +1,10 @@
 // Owns what the model is sent for a step: the instructions, the tools, the chat before the turn, and what was done in it.
 import { z } from 'zod';
 import { toTokens } from '../../core/turns/messages.ts';
+import { countCharacters } from '../../core/turns/step-messages.ts';
 import type { StepMessage } from '../../gateways/language-model/index.ts';
 import { instructions } from './instructions.ts';
-import { countCharacters, type StepRecord, toStepMessages } from './step.ts';
+import { type StepRecord, toStepMessages } from './step.ts';
 import { ask } from './tools/ask.ts';
 import { checkPageTool } from './tools/check-page.ts';
 import { entityTools } from './tools/entities.ts';

@@ -2,6 +2,7 @@
 // again after a crash is rebuilt from the records of its steps.
 import type { ToolCall } from '../../core/turns/deltas.ts';
 import { toValidUsage } from '../../core/turns/messages.ts';
+import { listKnownCalls, shorten, shortenArguments, shortenOldest } from '../../core/turns/step-messages.ts';
 import type { StepMessage, Usage } from '../../gateways/language-model/index.ts';
 import type { DraftChanges } from './draft.ts';
 
@@ -48,34 +49,12 @@ export function sumUsage(steps: readonly StepRecord[]): Usage | null {
   return steps.length === 0 ? null : toValidUsage({ prompt_tokens, completion_tokens });
 }
 
-const maxMessageCharacters = 400_000;
-const leftOut = '(left out to save space; call the tool again if you need this)';
-const maxLeftInArgument = 200;
-
 /**
  * The messages that the model gets after the conversation: what it said in this turn, and what the tools answered. Once all of
  * it becomes too long, long texts in arguments and results are left out, the oldest first.
  */
 export function toStepMessages(steps: readonly StepRecord[], historyCharacters: number): StepMessage[] {
-  const messages = steps.flatMap(toMessages);
-  let excess = historyCharacters + countCharacters(messages) - maxMessageCharacters;
-  return messages.map((message) => {
-    if (excess <= 0) return message;
-    const shortened = shortenMessage(message);
-    excess -= countCharacters([message]) - countCharacters([shortened]);
-    return shortened;
-  });
-}
-
-function shortenMessage(message: StepMessage): StepMessage {
-  if (message.role === 'tool')
-    return message.content.length > leftOut.length ? { ...message, content: leftOut } : message;
-  if (message.role === 'user') return message;
-  const tool_calls = message.tool_calls.map(({ arguments_string, ...call }) => ({
-    ...call,
-    arguments_string: shortenArguments(arguments_string, maxLeftInArgument),
-  }));
-  return { ...message, tool_calls };
+  return shortenOldest(steps.flatMap(toMessages), historyCharacters);
 }
 
 function toMessages(step: StepRecord): StepMessage[] {
@@ -101,19 +80,9 @@ const cutNote =
 const correctionNote =
   'Your changes were checked, and errors were found. Correct them, then finish with your summary. There is no second round.';
 
-export const countCharacters = (messages: readonly StepMessage[]): number =>
-  messages.reduce((sum, message) => sum + message.content.length + countArguments(message), 0);
-
-const countArguments = (message: StepMessage): number =>
-  message.role === 'assistant' ? message.tool_calls.reduce((sum, call) => sum + call.arguments_string.length, 0) : 0;
-
 /** The keys of the calls whose results the model still gets. The others it is told to make again if it needs them. */
 export function listKnownCallKeys(steps: readonly StepRecord[], historyCharacters: number): string[] {
-  const known = new Set(
-    toStepMessages(steps, historyCharacters).flatMap((message) =>
-      message.role === 'tool' && message.content !== leftOut ? [message.tool_call_id] : [],
-    ),
-  );
+  const known = listKnownCalls(toStepMessages(steps, historyCharacters));
   return steps.flatMap(({ tool_calls, call_keys }) =>
     call_keys.filter((_key, index) => known.has(tool_calls[index]?.id ?? '')),
   );
@@ -158,19 +127,3 @@ export const shortenCall = (call: ToolCall): ToolCall => ({
   arguments_string: shortenArguments(call.arguments_string, maxShown.argument),
   results: call.results === null ? null : shorten(call.results, maxShown.results),
 });
-
-/** Shortens the texts in the arguments, so that they remain JSON. */
-function shortenArguments(text: string, max: number): string {
-  if (text.length <= max) return text;
-  try {
-    const shortened = JSON.stringify(JSON.parse(text), (_key, value) =>
-      typeof value === 'string' ? shorten(value, max) : value,
-    );
-    return shortened.length <= 4 * max ? shortened : shorten(shortened, max);
-  } catch {
-    return shorten(text, max);
-  }
-}
-
-const shorten = (text: string, max: number): string =>
-  text.length <= max ? text : `${text.slice(0, max).toWellFormed()}… (${text.length - max} more characters)`;

@@ -6,6 +6,8 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import { writeDeltas } from '../../core/turns/delta-writer.ts';
 import type { ToolCall } from '../../core/turns/deltas.ts';
 import { toTokens, toValidUsage } from '../../core/turns/messages.ts';
+import { countCharacters } from '../../core/turns/step-messages.ts';
+import { runCall } from '../../core/turns/tools.ts';
 import type {
   CompletedStep,
   LanguageModel,
@@ -29,10 +31,10 @@ import { instructions } from './instructions.ts';
 import { accessLost, type LandingDeps, landTurn } from './landing.ts';
 import { buildPrompt, tools } from './prompt.ts';
 import { createReplyWriter, type ReplyWriter } from './reply-writer.ts';
-import { countCharacters, isComplete, isFinish, listKnownCallKeys, type StepRecord } from './step.ts';
+import { isComplete, isFinish, listKnownCallKeys, type StepRecord } from './step.ts';
 import { insertStep, listSteps, type StepRow, saveStepRecord } from './store/steps.ts';
 import { saveTurnStart, type TurnRow } from './store/turns.ts';
-import { runCall, type ToolContext } from './tools/tool.ts';
+import type { ToolContext } from './tools/tool.ts';
 
 export interface TurnRunDeps extends LandingDeps, PageCheckDeps {
   readonly model: LanguageModel;

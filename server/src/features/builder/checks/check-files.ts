@@ -1,7 +1,7 @@
 // Owns the check of a turn's changes before they are saved: every changed file is parsed, pages must not load files that do
 // not exist, and no file should contain a key. The result is shown to the person as it is.
 import { setImmediate } from 'node:timers/promises';
-import { findKeys } from '../tools/keys.ts';
+import { findKeys } from '../../../core/turns/keys.ts';
 import { parseInThread } from './parser.ts';
 import type { FileCheck, PageReference } from './syntax.ts';
 

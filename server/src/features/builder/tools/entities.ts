@@ -1,8 +1,9 @@
 // Owns the tools with which the assistant reads and changes the entities of the app: the schemas of its data, with their rules.
 import canonicalize from 'canonicalize';
 import { z } from 'zod';
+import { ToolError } from '../../../core/turns/tools.ts';
 import type { SchemaDocument, SchemaPreview } from '../draft.ts';
-import { type BuilderTool, defineTool, ToolError } from './tool.ts';
+import { type BuilderTool, defineTool } from './tool.ts';
 
 const name = z.string().min(1).max(100).describe('For example Task');
 

@@ -1,11 +1,11 @@
 // Owns the tools with which the assistant reads and changes the app's files.
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Edit, editText, type NearLines } from './edit.ts';
-import { findElision } from './elision.ts';
-import { findKeys } from './keys.ts';
-import { searchText } from './search.ts';
-import { type BuilderTool, defineTool, type ToolContext, ToolError } from './tool.ts';
+import { findKeys } from '../../../core/turns/keys.ts';
+import { ToolError } from '../../../core/turns/tools.ts';
+import { applyEdit, describeElision, describeTooLarge, showLines } from '../../../kit/text-edit/apply.ts';
+import { searchText } from '../../../kit/text-edit/search.ts';
+import { type BuilderTool, defineTool, type ToolContext } from './tool.ts';
 
 const path = z.string().min(1).max(400).describe('For example public/index.html');
 
@@ -25,8 +25,6 @@ const listFiles = defineTool({
   },
 });
 
-const maxRead = { lines: 1_500, characters: 40_000 };
-
 const readFile = defineTool({
   name: 'read_file',
   description: 'Reads a file, or some of its lines. Read a file before you edit it.',
@@ -44,20 +42,6 @@ const readFile = defineTool({
     return showLines(wanted, from_line, lines.length);
   },
 });
-
-/** As many whole lines as fit, with a note of what they are. */
-function showLines(wanted: readonly string[], fromLine: number, total: number): string {
-  let length = 0;
-  const shown: string[] = [];
-  for (const line of wanted) {
-    length += line.length + 1;
-    if (shown.length === maxRead.lines || (length > maxRead.characters && shown.length > 0)) break;
-    shown.push(line.length > maxRead.characters ? `${line.slice(0, maxRead.characters)}… (line cut)` : line);
-  }
-  const lastLine = fromLine + shown.length - 1;
-  const rest = shown.length < wanted.length ? ` Cut here: read on with from_line ${lastLine + 1}.` : '';
-  return `Lines ${fromLine} to ${lastLine} of ${total}.${rest}\n${shown.join('\n')}`;
-}
 
 const maxBatch = { files: 50, bytes: 1024 * 1024 };
 const maxSearch = { fileBytes: 1024 * 1024, totalBytes: 20 * 1024 * 1024, matches: 100, lineLength: 300 };
@@ -133,7 +117,8 @@ const editFile = defineTool({
       );
     try {
       const replacement = { oldText: old_text, newText: new_text, replaceAll: replace_all };
-      const edited = edit(text, replacement, context.files.maxFileBytes);
+      const edited = applyEdit(text, replacement, context.files.maxFileBytes); // a character has at least one byte
+      if ('refusal' in edited) throw new ToolError(edited.refusal);
       context.editFailures.delete(path);
       return write(context, path, edited.text, edited.notes);
     } catch (error) {
@@ -148,31 +133,6 @@ const editFile = defineTool({
     }
   },
 });
-
-function edit(text: string, replacement: Edit, maxBytes: number): { text: string; notes: string[] } {
-  const { oldText, newText } = replacement;
-  if (oldText === newText) throw new ToolError('old_text and new_text are the same.');
-  refuseElision(newText, oldText);
-  const edited = editText(text, replacement, maxBytes); // a character has at least one byte
-  if ('tooLong' in edited) throw fileTooLarge(maxBytes);
-  if ('nearest' in edited) throw new ToolError(`old_text occurs 0 times in the file.${showNearest(edited.nearest)}`);
-  if ('lines' in edited) {
-    const times = edited.more ? `more than ${edited.lines.length} times, first` : `${edited.lines.length} times,`;
-    throw new ToolError(
-      `old_text occurs ${times} at lines ${edited.lines.join(', ')}. Give more lines around the one you mean, or set replace_all.`,
-    );
-  }
-  const places = edited.replaced === 1 ? `line ${edited.line}` : `${edited.replaced} places`;
-  const tolerated = 'It matched only after line ends and spaces at the end of lines were ignored.';
-  return { text: edited.text, notes: [`Replaced at ${places}.`, ...(edited.tolerated ? [tolerated] : [])] };
-}
-
-const fileTooLarge = (maxBytes: number) => new ToolError(`A file can have at most ${maxBytes} bytes.`);
-
-const showNearest = (nearest: NearLines | undefined): string =>
-  nearest === undefined
-    ? ' Read the file again.'
-    : ` The nearest lines, from line ${nearest.firstLine}:\n${nearest.lines.map((line) => line.slice(0, 300)).join('\n')}`;
 
 const writeFile = defineTool({
   name: 'write_file',
@@ -223,20 +183,16 @@ async function getText(context: ToolContext, path: string): Promise<string> {
   throw new ToolError(`The file is not text (${file.binaryBytes} bytes).`);
 }
 
-/** A placeholder where code was would delete that code. */
 function refuseElision(newText: string, oldText: string): void {
-  const elision = oldText.trim() === '' ? undefined : findElision(newText, oldText);
-  if (elision === undefined) return;
-  throw new ToolError(
-    `Line ${elision.line} of your text is a placeholder for code that you left out: ${elision.text}\nWrite the code itself, or use edit_file for the lines that change.`,
-  );
+  const elision = describeElision(newText, oldText);
+  if (elision !== undefined) throw new ToolError(elision);
 }
 
 const maxTurnBytes = 20 * 1024 * 1024;
 
 function write({ draft, files }: ToolContext, path: string, text: string, notes: readonly string[]): string {
   const bytes = Buffer.byteLength(text);
-  if (bytes > files.maxFileBytes) throw fileTooLarge(files.maxFileBytes);
+  if (bytes > files.maxFileBytes) throw new ToolError(describeTooLarge(files.maxFileBytes));
   if (draft.writtenBytes + bytes > maxTurnBytes)
     throw new ToolError('This turn has written 20 MiB, the most that it can. Finish with what there is.');
   draft.writeFile(path, text);

@@ -1,6 +1,6 @@
 // Owns finding keys that were typed into code: those with a well-known beginning, private keys, and Plinth's own tokens. Narrow
 // on purpose: what is reported should be a key. Pure; every expression is linear, because none repeats a repetition.
-import { toLineNumbers } from './occurrences.ts';
+import { toLineNumbers } from '../../kit/text-edit/occurrences.ts';
 
 const kinds: readonly (readonly [name: string, form: RegExp])[] = [
   ['an AWS access key', /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/],

@@ -1,9 +1,8 @@
-// The pure parts of the tools: finding, editing, placeholders, keys and searching, by tables of cases and by random texts.
+// The pure parts of the tools of agents: finding, editing, placeholders and searching, by tables of cases and by random texts.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { editText } from './edit.ts';
 import { findElision } from './elision.ts';
-import { findKeys } from './keys.ts';
 import { createFinder, findAll } from './occurrences.ts';
 import { searchText } from './search.ts';
 
@@ -127,44 +126,6 @@ describe('placeholders', () => {
   it('that were there before are left alone', () => {
     expect(findElision('a\n// ... more ...', '// ... more ...\nb')).toBeUndefined();
   });
-});
-
-describe('keys', () => {
-  it.each([
-    ['AKIAIOSFODNN7EXAMPLE', 'an AWS access key'],
-    [`sk-ant-api03-${'x'.repeat(30)}`, 'an Anthropic API key'],
-    [`sk-proj-${'x'.repeat(40)}`, 'an OpenAI API key'],
-    [`ghp_${'a'.repeat(36)}`, 'a GitHub token'],
-    [`xoxb-${'1'.repeat(24)}`, 'a Slack token'],
-    ['-----BEGIN RSA PRIVATE KEY-----', 'a private key'],
-    ['-----BEGIN PRIVATE KEY-----', 'a private key'],
-    [`plp_${'a'.repeat(40)}`, 'a token of this platform'],
-  ])('are found: %s', (key, kind) => {
-    expect(findKeys(`let a;\nlet k = '${key}';`)).toEqual([{ line: 2, kind }]);
-  });
-
-  it.each(['sk-button', 'AKIA', 'npm_config', 'class="sk-cube sk-cube1"', '-----BEGIN PUBLIC KEY-----', 'plp_short'])(
-    'are not seen in: %s',
-    (text) => expect(findKeys(text)).toEqual([]),
-  );
-});
-
-it('finding keys takes less than two seconds for a file of 5 MiB, and counts its lines', () => {
-  const key = `plp_${'a'.repeat(40)}`;
-  const text = `${'\n'.repeat(5 * 1024 * 1024)}${`${key} ${key}\n`.repeat(30)}`;
-  const startedAt = performance.now();
-  const found = findKeys(text);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
-  expect(found).toHaveLength(20);
-  expect(found.at(-1)).toEqual({ line: 5 * 1024 * 1024 + 20, kind: 'a token of this platform' });
-});
-
-it('a line with keys of several kinds is reported once', () => {
-  const text = `sk-ant-${'a'.repeat(32)}\nlet a;\nAKIA${'A'.repeat(16)} plp_${'a'.repeat(40)}`;
-  expect(findKeys(text)).toEqual([
-    { line: 1, kind: 'an Anthropic API key' },
-    { line: 3, kind: 'an AWS access key' },
-  ]);
 });
 
 it('a search with * finds parts in their order within a line', () => {
