@@ -1,6 +1,6 @@
 // Measures replaying a recorded flow: a run costs no model call, and its steps take at most 1.3 of the time that the same steps
-// take if they are scripted directly in playwright-core with the same evidence: a picture after each, and a trace. The ratio to a
-// script without evidence is measured too. Blocks alternate.
+// take if they are scripted directly in playwright-core with the same evidence, taken by the same commands: a picture after each, and
+// a trace. The ratio to a script without evidence is measured too. Blocks alternate.
 import { chromium } from 'playwright-core';
 import { type ShopFlow, shopFlows } from '../sandbox/src/demo-shop/flows.ts';
 import { chromiumPath, startTestInstallation, type TestInstallation } from './browser-tests/installation.ts';

@@ -1,24 +1,28 @@
-// Drill: flows are run in the demo shop while workers and browsers are killed at random, and tests are deleted during their
-// runs. No browser process is left, every run ends, and every deleted test is gone with its history listed. Browsers are judged
-// by /proc, everything else by what the API answers.
+// Drill: flows are run in the demo shop while their workers and browsers are killed, and tests are deleted during their runs. No
+// browser process is left, every run ends, none fails because of a fault, and every deleted test is gone with its history listed.
+// The faults are drawn before anything begins, and each must have happened. Browsers are judged by /proc, everything else by what
+// the API answers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestInstallation, type TestInstallation } from '../bench/browser-tests/installation.ts';
 import type { Bench, BenchOptions } from '../bench/lib/bench.ts';
 import { startPostgres } from '../bench/lib/postgres.ts';
-import { shopFlows } from '../sandbox/src/demo-shop/flows.ts';
+import { type ShopFlow, shopFlows } from '../sandbox/src/demo-shop/flows.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type BrowserWatch, watchBrowsers } from './browser-faults/browsers.ts';
 import { judge, type RunLine } from './browser-faults/judge.ts';
-import { type Random, randomFrom } from './lib/random.ts';
+import { type Counts, isDeletion, type PlannedRun, planRuns } from './browser-faults/plan.ts';
+import { randomFrom } from './lib/random.ts';
 import { startRedis } from './lib/redis.ts';
 
-const sizes = { quick: { runs: 6, leastKills: 2 }, full: { runs: 30, leastKills: 10 } };
+const counts: Record<'quick' | 'full', Counts> = {
+  quick: { 'delete at once': 1, delete: 1, browser: 1, worker: 1, none: 2 },
+  full: { 'delete at once': 3, delete: 5, browser: 8, worker: 6, none: 8 },
+};
 const concurrency = 3;
-/** How many of ten runs are deleted, or lose a process. The others only suffer from what is killed beside them. */
-const shares = { delete: 3, browser: 3, worker: 2 };
-/** After the run was started, or after it has a browser. */
-const faultWithinMs = { delete: 9_000, kill: 6_000 };
 const seed = Number(process.env.BENCH_SEED ?? 2323);
+
+/** The processes of a browser that shows a page, at least. */
+const wholeBrowser = 4;
 
 /** Long enough for a crash or two. */
 const endsWithinMs = 4 * 60_000;
@@ -26,14 +30,13 @@ const endsWithinMs = 4 * 60_000;
 interface Drill {
   readonly installation: TestInstallation;
   readonly watch: BrowserWatch;
-  readonly random: Random;
   readonly appId: string;
-  readonly kills: { worker: number; browser: number };
   progress(line: string): void;
 }
 
 export const browserFaults: Bench = async (options) => {
   const random = randomFrom(seed);
+  const plan = planRuns(random, counts[options.quick ? 'quick' : 'full']);
   const postgres = await startPostgres();
   const redis = await startRedis();
   try {
@@ -47,8 +50,7 @@ export const browserFaults: Bench = async (options) => {
     const watch = watchBrowsers(() => installation.processes.pids('worker'));
     try {
       const { id: appId } = await installation.publish();
-      const kills = { worker: 0, browser: 0 };
-      return await drill({ installation, watch, random, appId, kills, progress: options.progress }, options);
+      return await drill({ installation, watch, appId, progress: options.progress }, plan, options);
     } finally {
       watch.stop();
       await installation.close();
@@ -59,34 +61,39 @@ export const browserFaults: Bench = async (options) => {
   }
 };
 
-async function drill(environment: Drill, { quick, progress }: BenchOptions) {
-  const { installation, watch, appId, kills } = environment;
-  const { runs, leastKills } = sizes[quick ? 'quick' : 'full'];
-  progress(`${runs} runs; seed ${seed}`);
+async function drill(environment: Drill, plan: readonly PlannedRun[], { quick, progress }: BenchOptions) {
+  const { installation, watch, appId } = environment;
+  progress(`${plan.length} runs; seed ${seed}`);
   const startedAt = performance.now();
-  const waiting = Array.from({ length: runs }, (_, number) => number);
+  const waiting = [...plan];
   const lines: RunLine[] = [];
   const takeRuns = async () => {
-    for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
-      const line = await runFlow(environment, number);
+    for (let planned = waiting.shift(); planned !== undefined; planned = waiting.shift()) {
+      const line = await runFlow(environment, planned);
       lines.push(line);
-      progress(`run ${number + 1}: ${line.status}${line.isDeleted ? ', its test was deleted' : ''}`);
+      progress(describeLine(line));
       if (line.status === 'failed') progress(await describeFailure(environment, line));
     }
   };
   await Promise.all(Array.from({ length: concurrency }, takeRuns));
-  const left = await endAllWorkers(environment);
+  const atTheEnd = await endAllWorkers(environment);
   const { judged, figures } = await judge(installation, appId, lines, watch);
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
   return {
-    figures: { seconds: Math.round((performance.now() - startedAt) / 1000), kills, ...watch.count(), ...figures },
+    figures: { seconds, ...watch.count(), ...atTheEnd, ...figures },
     judged: [
-      { bar: `at least ${leastKills} processes were killed`, met: kills.worker + kills.browser >= leastKills },
-      { bar: 'no browser outlives all workers by 5 s', met: left === 0 },
+      { bar: 'a browser was alive when all workers were killed', met: atTheEnd.alive_before >= wholeBrowser },
+      { bar: 'no browser outlives all workers by 5 s', met: atTheEnd.alive_after === 0 },
       ...judged,
     ],
-    skipped: [],
+    skipped: quick ? [`${sum(counts.full) - plan.length} of ${sum(counts.full)} runs`] : [],
   };
 }
+
+const sum = (each: Counts): number => Object.values(each).reduce((one, other) => one + other, 0);
+
+const describeLine = ({ number, status, fault, hasHappened }: RunLine): string =>
+  `run ${number + 1}: ${status}${fault === undefined ? '' : `; ${fault}${hasHappened ? '' : ' (did not happen)'}`}`;
 
 async function describeFailure({ installation, appId }: Drill, { executionId }: RunLine): Promise<string> {
   const { issues } = await installation.readReport(appId, executionId);
@@ -100,54 +107,65 @@ const flowNames = [
   'Paid orders can be listed',
 ];
 
-/** Runs a flow of its own, with the fault that is drawn for it. */
-async function runFlow(drill: Drill, number: number): Promise<RunLine> {
-  const { installation, random, appId } = drill;
-  const shopFlow = shopFlows.get(flowNames[number % flowNames.length] as string);
-  if (shopFlow === undefined) throw new Error('no such flow');
-  const name = `${shopFlow.name} (${number + 1})`;
-  const [fault, moment] = [drawFault(random), random()];
-  const flowId = await installation.createFlow(appId, { ...shopFlow, name });
+function getFlow(name: string | undefined): ShopFlow {
+  const flow = shopFlows.get(name ?? '');
+  if (flow === undefined) throw new Error(`there is no flow ${name}`);
+  return flow;
+}
+
+/** Runs a flow of its own, with the fault that is planned for it. */
+async function runFlow(drill: Drill, planned: PlannedRun): Promise<RunLine> {
+  const { installation, appId } = drill;
+  const { number, fault } = planned;
+  const flow = getFlow(flowNames[number % flowNames.length]);
+  const name = `${flow.name} (${number + 1})`;
+  const flowId = await installation.createFlow(appId, { ...flow, name });
   const executionId = await installation.start(appId, flowId);
-  if (fault === 'delete') {
-    await sleep(moment * faultWithinMs.delete);
-    await deleteFlow(installation, appId, flowId);
-  } else if (fault !== undefined) await killDuring(drill, executionId, fault, moment * faultWithinMs.kill);
-  const { status } = await installation
+  const hasHappened = fault !== undefined && (await causeFault(drill, planned, flowId, executionId));
+  const { status, error_message } = await installation
     .waitForEnd(appId, executionId, endsWithinMs)
-    .catch(() => ({ status: 'not ended' }));
-  return { flowId, name, executionId, isDeleted: fault === 'delete', status };
+    .catch(() => ({ status: 'not ended', error_message: null }));
+  return { number, fault, hasHappened, flowId, name, executionId, status, error_message };
 }
 
-function drawFault(random: Random): keyof typeof shares | undefined {
-  const draw = Math.floor(random() * 10);
-  if (draw < shares.delete) return 'delete';
-  if (draw < shares.delete + shares.browser) return 'browser';
-  return draw < shares.delete + shares.browser + shares.worker ? 'worker' : undefined;
-}
-
-/** Kills any browser or worker with SIGKILL, some time after this run has got its browser. */
-async function killDuring(drill: Drill, executionId: string, kind: 'browser' | 'worker', afterMs: number) {
-  const { installation, watch, random, appId, kills, progress } = drill;
-  await installation.waitFor(appId, executionId, ({ status }) => status !== 'pending', endsWithinMs).catch(() => {});
+/** Returns whether it hit the run while it was going on. */
+async function causeFault(drill: Drill, { fault, afterMs }: PlannedRun, flowId: string, executionId: string) {
+  const { installation, appId } = drill;
+  if (fault === 'delete at once') {
+    await sleep(afterMs);
+    return deleteFlow(drill, flowId, executionId);
+  }
+  await installation.waitFor(appId, executionId, ({ status }) => status !== 'pending', endsWithinMs);
   await sleep(afterMs);
-  const pick = (count: number) => Math.floor(random() * count);
-  const leaders = watch.leaders(); // what was started until now is known, also if its worker is gone
-  if (!(kind === 'worker' ? installation.processes.kill('worker', pick) : killBrowser(leaders, pick))) return;
-  kills[kind] += 1;
-  progress(`killed a ${kind}`);
+  if (isDeletion(fault)) return deleteFlow(drill, flowId, executionId);
+  const browser = await findBrowser(drill, executionId);
+  if (browser === undefined) return false;
+  return fault === 'worker'
+    ? installation.processes.kill('worker', (_, pids) => pids.indexOf(browser.parent))
+    : kill(browser.pid);
+}
+
+/** The browser of the run; the next one if it has just crashed by another fault. Undefined if the steps of the run have ended. */
+async function findBrowser({ installation, watch, appId }: Drill, executionId: string) {
+  for (;;) {
+    const { status, browser_session_id } = await installation.read(appId, executionId);
+    if (status !== 'running') return undefined;
+    const browser = watch.findBySession(browser_session_id ?? '');
+    if (browser !== undefined) return browser;
+    await sleep(100);
+  }
 }
 
 /** 503 means that the browser is not known to be closed yet: it is deleted when that is asked for again. */
-async function deleteFlow({ call }: TestInstallation, appId: string, flowId: string): Promise<void> {
-  await call('DELETE', `/api/apps/${appId}/testing-agent/flows/${flowId}`).catch((error: Error) => {
+async function deleteFlow({ installation, appId }: Drill, flowId: string, executionId: string): Promise<boolean> {
+  const { status } = await installation.read(appId, executionId);
+  await installation.call('DELETE', `/api/apps/${appId}/testing-agent/flows/${flowId}`).catch((error: Error) => {
     if (!/answered 404/.test(error.message)) throw error; // it was deleted between two attempts
   });
+  return status === 'pending' || status === 'running';
 }
 
-function killBrowser(leaders: readonly number[], pick: (count: number) => number): boolean {
-  const pid = leaders[pick(leaders.length)];
-  if (pid === undefined) return false;
+function kill(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
   } catch {
@@ -155,17 +173,17 @@ function killBrowser(leaders: readonly number[], pick: (count: number) => number
   }
 }
 
-/** Kills all workers while runs go on. Returns how many browser processes live 5 seconds later, when nobody could reap them. */
-async function endAllWorkers({ installation, watch, appId, progress }: Drill): Promise<number> {
-  const shopFlow = shopFlows.get('An order is taken');
-  if (shopFlow === undefined) throw new Error('no such flow');
-  const executionId = await installation.start(appId, await installation.createFlow(appId, shopFlow));
-  for (let tries = 0; watch.leaders().length === 0 && tries < 600; tries += 1) await sleep(100);
+/** Kills all workers while a run goes on, and counts the browser processes before and 5 seconds later, when nobody could reap them. */
+async function endAllWorkers({ installation, watch, appId, progress }: Drill) {
+  const flowId = await installation.createFlow(appId, getFlow('An order is taken'));
+  const executionId = await installation.start(appId, flowId);
+  for (let tries = 0; watch.living().length < wholeBrowser && tries < 600; tries += 1) await sleep(100);
+  const alive_before = watch.living().length;
   installation.processes.takeDown();
   await sleep(5_000);
-  const left = watch.living().length;
-  progress(`all workers were killed: ${left} browser processes live 5 s later`);
+  const alive_after = watch.living().length;
+  progress(`all workers were killed: of ${alive_before} browser processes ${alive_after} live 5 s later`);
   await installation.processes.bringUp();
   await installation.waitForEnd(appId, executionId, endsWithinMs);
-  return left;
+  return { alive_before, alive_after };
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Processes, startProcesses } from '../../drills/lib/processes.ts';
 import { type Call, retryingClient } from '../../drills/lib/retrying-client.ts';
 import type { ShopFlow } from '../../sandbox/src/demo-shop/flows.ts';
-import { publishShop, readShop, type Shop } from '../../sandbox/src/demo-shop/shop.ts';
+import { publishShop, readShop, republishShop, type Shop } from '../../sandbox/src/demo-shop/shop.ts';
 import { type ModelSandbox, startModelSandbox } from '../../sandbox/src/model.ts';
 import { type MailSandbox, startMailSandbox } from '../../sandbox/src/smtp.ts';
 import { playTest } from '../../sandbox/src/test-conversation.ts';
@@ -25,6 +25,7 @@ export interface Execution {
   readonly status: string;
   readonly error_message: string | null;
   readonly duration_ms: number | null;
+  readonly browser_session_id: string | null;
 }
 
 export interface TestReport {
@@ -47,12 +48,15 @@ export interface TestInstallation {
   readonly call: Call;
   /** Publishes the shop as a new app. */
   publish(shop?: Shop): Promise<{ readonly id: string; readonly url: string }>;
+  /** Publishes this shop in an app that has one already. */
+  republish(appId: string, shop: Shop): Promise<void>;
   /** A user of the app with a password. */
   addUser(appId: string, email: string, password: string): Promise<void>;
   /** Returns the id of the flow. */
   createFlow(appId: string, flow: ShopFlow): Promise<string>;
   /** Starts a run. Returns its id. */
   start(appId: string, flowId: string): Promise<string>;
+  read(appId: string, executionId: string): Promise<Execution>;
   /** Reads the run until it is as `isReached` says. */
   waitFor(
     appId: string,
@@ -141,13 +145,18 @@ async function waitForLink({ inbox }: Pick<MailSandbox, 'inbox'>, email: string)
 
 function createCalls(
   call: Call,
-): Pick<TestInstallation, 'publish' | 'createFlow' | 'start' | 'waitFor' | 'waitForEnd' | 'readReport'> {
+): Pick<
+  TestInstallation,
+  'publish' | 'republish' | 'createFlow' | 'start' | 'read' | 'waitFor' | 'waitForEnd' | 'readReport'
+> {
   const manage = async (method: string, path: string, body?: object) => (await call(method, path, body)).body;
   const testing = (appId: string) => `/api/apps/${appId}/testing-agent`;
+  const read: TestInstallation['read'] = (appId, executionId) =>
+    manage('GET', `${testing(appId)}/executions/${executionId}`);
   const waitFor: TestInstallation['waitFor'] = async (appId, executionId, isReached, withinMs) => {
     const end = Date.now() + withinMs;
     for (;;) {
-      const execution: Execution = await manage('GET', `${testing(appId)}/executions/${executionId}`);
+      const execution = await read(appId, executionId);
       if (isReached(execution)) return execution;
       if (Date.now() > end) throw new Error(`a run is still ${execution.status} after ${withinMs} ms`);
       await sleep(100);
@@ -158,10 +167,12 @@ function createCalls(
       const id = await publishShop(manage, shop);
       return { id, url: (await manage('GET', `/api/apps/${id}`)).published.url };
     },
+    republish: (appId, shop) => republishShop(manage, appId, shop),
     async createFlow(appId, { name, goal, role }) {
       return (await manage('POST', `${testing(appId)}/flows`, { name, goal, role })).id;
     },
     start: async (appId, flow_id) => (await manage('POST', `${testing(appId)}/executions`, { flow_id })).id,
+    read,
     waitFor,
     waitForEnd: (appId, executionId, withinMs = 180_000) => waitFor(appId, executionId, isTerminal, withinMs),
     readReport: (appId, executionId) => manage('GET', `${testing(appId)}/analysis/${executionId}`),

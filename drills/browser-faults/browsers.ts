@@ -20,8 +20,8 @@ export interface BrowserWatch {
   count(): { readonly processes: number; readonly browsers: number };
   /** The browser processes that live now. */
   living(): readonly ProcessLine[];
-  /** The first process of each browser that lives now. */
-  leaders(): readonly number[];
+  /** The first process of a session's browser, and its worker, if it lives. */
+  findBySession(id: string): { readonly pid: number; readonly parent: number } | undefined;
   stop(): void;
 }
 
@@ -63,7 +63,10 @@ export function watchBrowsers(workers: () => readonly number[]): BrowserWatch {
       const isAlive = ({ state }: ProcessLine) => state !== 'Z' && state !== 'X';
       return [...living, ...listProcesses().filter((line) => isAlive(line) && isHelper(line))];
     },
-    leaders: () => look().flatMap(({ pid, session }) => (pid === session ? [pid] : [])),
+    findBySession(id) {
+      const folder = `plinth-session-${id.replaceAll('-', '')}`;
+      return look().find(({ pid, session }) => pid === session && read(`/proc/${pid}/cmdline`).includes(folder));
+    },
     stop: () => clearInterval(timer),
   };
 }

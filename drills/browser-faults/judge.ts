@@ -4,14 +4,20 @@ import { isTerminal, type TestInstallation } from '../../bench/browser-tests/ins
 import type { Judged } from '../../bench/lib/bench.ts';
 import { ordersOfTheOwner } from '../../sandbox/src/demo-shop/shop.ts';
 import type { BrowserWatch } from './browsers.ts';
+import { type Fault, isDeletion } from './plan.ts';
 
 export interface RunLine {
+  /** From 0. */
+  readonly number: number;
+  readonly fault: Fault | undefined;
+  /** Whether the fault hit the run while it was going on. */
+  readonly hasHappened: boolean;
   readonly flowId: string;
   readonly name: string;
   readonly executionId: string;
-  readonly isDeleted: boolean;
   /** As the API said last. */
   readonly status: string;
+  readonly error_message: string | null;
 }
 
 /** A lease and the reaper's next look. */
@@ -31,7 +37,12 @@ export async function judge(
   );
   const flows: { id: string }[] = await get('/testing-agent/flows');
   const executions = await listExecutions(get);
-  const deleted = lines.filter(({ isDeleted }) => isDeleted);
+  const deleted = lines.filter(({ fault }) => isDeletion(fault));
+  const kept = lines.filter(({ fault }) => !isDeletion(fault));
+  const missed = lines.filter(({ fault, hasHappened }) => fault !== undefined && !hasHappened);
+  const seen = watch.count();
+  // Each run that was not deleted has a browser, and another one if the first was killed.
+  const leastBrowsers = kept.length + kept.filter(({ hasHappened }) => hasHappened).length;
   const remaining = deleted.filter(({ flowId }) => flows.some(({ id }) => id === flowId));
   const unlisted = lines.filter(
     ({ executionId, flowId, name }) =>
@@ -42,29 +53,45 @@ export async function judge(
   return {
     figures: {
       runs: lines.length,
-      statuses: countStatuses(lines),
-      deleted: deleted.length,
+      statuses: countBy(lines.map(({ status }) => status)),
+      faults: countBy(lines.map(({ fault = 'none' }) => fault)),
+      faults_missed: missed.length,
       orphan_processes: orphans,
       temporary_users_left: users,
       records_left: orders,
     },
     judged: [
+      { bar: 'every planned fault hit its run', met: missed.length === 0 },
+      { bar: `at least ${leastBrowsers} browsers were seen`, met: seen.browsers >= leastBrowsers },
+      {
+        bar: 'every run whose test was deleted is cancelled',
+        met: deleted.length > 0 && deleted.every(({ status }) => status === 'cancelled'),
+      },
+      {
+        bar: 'of the others at least two thirds passed',
+        met: kept.filter(({ status }) => status === 'passed').length >= (2 / 3) * kept.length,
+      },
+      {
+        bar: 'a run that neither passed nor was cancelled crashed twice',
+        met: kept.every(
+          ({ status, error_message }) => status === 'passed' || /crashed twice/.test(error_message ?? ''),
+        ),
+      },
       { bar: 'no browser process is left', met: orphans === 0 },
       { bar: 'every run is in a terminal state', met: unended.length === 0 && lines.every(isTerminal) },
       { bar: 'every deleted test is gone', met: remaining.length === 0 },
       { bar: 'every run is listed with the name of its test', met: unlisted.length === 0 },
-      { bar: 'no run failed because of a fault', met: lines.every(({ status }) => status !== 'failed') },
       { bar: 'no run that ended with an error is charged', met: paidErrors.length === 0 },
       { bar: 'no temporary user and no record of one is left', met: users === 0 && orders === 0 },
     ],
   };
 }
 
-const countStatuses = (lines: readonly RunLine[]): Record<string, number> =>
+const countBy = (names: readonly string[]): Record<string, number> =>
   Object.fromEntries(
-    Map.groupBy(lines, ({ status }) => status)
+    Map.groupBy(names, (name) => name)
       .entries()
-      .map(([status, { length }]) => [status, length]),
+      .map(([name, { length }]) => [name, length]),
   );
 
 /** Waits until it is 0. Returns what it is at the end. */

@@ -64,15 +64,23 @@ export type Manage = (method: string, path: string, body?: object) => Promise<un
 /** Creates the app with its entities and records, and publishes it. */
 export async function publishShop(manage: Manage, shop: Shop = readShop(), name = 'Corner Bakery'): Promise<string> {
   const { id } = (await manage('POST', '/api/apps', { name })) as { id: string };
-  await manage('PUT', `/api/apps/${id}/entity-schemas`, { schemas: shop.schemas });
+  await saveSchemas(manage, id, shop);
   await manage('POST', `/api/apps/${id}/entities/Product/bulk`, products);
   await manage('POST', `/api/apps/${id}/entities/Order/bulk`, ordersOfTheOwner);
-  await republishShop(manage, id, shop);
+  await publishFiles(manage, id, shop);
   return id;
 }
 
-/** Publishes these files in an app that has the shop already. */
+/** Publishes this shop in an app that has one already. Its records stay. */
 export async function republishShop(manage: Manage, id: string, shop: Shop): Promise<void> {
+  await saveSchemas(manage, id, shop);
+  await publishFiles(manage, id, shop);
+}
+
+const saveSchemas = (manage: Manage, id: string, { schemas }: Shop): Promise<unknown> =>
+  manage('PUT', `/api/apps/${id}/entity-schemas`, { schemas });
+
+async function publishFiles(manage: Manage, id: string, shop: Shop): Promise<void> {
   const files = [...shop.files].map(([path, content]) => ({ path, content }));
   await manage('PUT', `/api/apps/${id}/files`, { files });
   await manage('POST', `/api/apps/${id}/deploy`, {});

@@ -102,7 +102,7 @@ export const variants: readonly Variant[] = [
   variant(
     'double submit',
     'One click saves one order',
-    /1 order/,
+    /created twice/,
     'public/form.js',
     '() => save(id, order));',
     '() => Promise.all([save(id, order), save(id, order)]));',
@@ -233,5 +233,5 @@ export const slowPage: Patch = {
   file: 'public/app.js',
   old_text: '    const draw = await prepare(view, id, action);\n',
   new_text:
-    '    await new Promise((resolve) => setTimeout(resolve, 800));\n    const draw = await prepare(view, id, action);\n',
+    '    await new Promise((resolve) => setTimeout(resolve, 400));\n    const draw = await prepare(view, id, action);\n',
 };

@@ -3,6 +3,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,9 +24,10 @@ import {
 const { failures, settings, sessions } = collectFailures();
 let app: Awaited<ReturnType<typeof servePages>>;
 let session: BrowserSession;
-/** Waits for one second where others wait for five. For what is not done in the end. */
-const hasty = openBrowserSessions(settings, { actionMs: 1_000 });
-let impatient: BrowserSession;
+/** Waits for half a second where others wait for five. For what is not done in the end. */
+const hasty = openBrowserSessions(settings, { actionMs: 500 });
+let impatient: Awaited<ReturnType<typeof openSession>>;
+let crashing: Awaited<ReturnType<typeof openSession>>;
 
 /** The page with which targets are recorded, and what became of it later. */
 const form = (fields: string) => `<!doctype html><title>Tasks</title><main>
@@ -62,8 +64,10 @@ const pages: Record<string, string> = {
   '/later': `<main></main><script>setTimeout(() => { document.querySelector('main').innerHTML = ${JSON.stringify(
     `<button>Wrong</button>`,
   )} }, 50); fetch('/slow').then(() => { document.body.innerHTML = ${JSON.stringify(form(field + add))} })</script>`,
+  '/slow-answer': `<main></main><script>fetch('/very-slow').then(() => {
+    document.body.innerHTML = ${JSON.stringify(form(field + add))} })</script>`,
   '/much-later': `<main><button>Wrong</button></main><script>setTimeout(() => {
-    document.body.innerHTML = ${JSON.stringify(form(field + add))} }, 1_500)</script>`,
+    document.body.innerHTML = ${JSON.stringify(form(field + add))} }, 800)</script>`,
   '/total': `<p>Total: 118.50, 11 orders</p><ul><li>One</ul><button onclick="fetch('/brief').then(() => {
     document.querySelector('p').textContent = 'Total: 20' })">Save</button><button onclick="setTimeout(() => {
     document.querySelector('ul').innerHTML += '<li>Late' }, 350)">More</button><button onclick="fetch('/late-error')">Send</button>`,
@@ -83,9 +87,20 @@ const pages: Record<string, string> = {
   '/fits':
     '<title>Fits</title><nav style="position:fixed;left:0;width:200px;transform:translateX(-100%)"><a href="/">Home</a></nav><nav style="max-height:0;overflow:hidden"><a href="/">Orders</a></nav><button>Pay now</button>',
   '/asks': `<button onclick="this.textContent = [confirm('Really?'), prompt('Name?'), alert('x')].join()">Ask</button>`,
+  '/renamed-asks': form(
+    `<button type=button data-testid=ask onclick="this.textContent = confirm('Really?') ? 'Yes' : 'No'">Request</button>`,
+  ),
+  '/goes-on': "<script>location.replace('/fits')</script>",
+  '/flood': "<script>for (;;) console.error('x'.repeat(1 << 20))</script>",
   '/windows': `<button onclick="window.open('/fits')">Open</button><button onclick="for (let i = 0; i < 9; i++) window.open('/fits')">Many</button>`,
   '/faulty': `<button onclick="console.error('bad', 1); setTimeout(() => { throw new Error('thrown') }); Promise.reject(new Error('rejected'));
     fetch('/broken?token=secret'); fetch('/gone'); fetch('http://127.0.0.1:9999/x'); console.log('fine')">Break</button>`,
+  '/orders': `<button onclick="order(1), order(1)">Double</button><button onclick="order(1)">Once</button>
+    <button onclick="order(1), order(2)">Two</button><button onclick="order(1).then(() => order(1))">Then</button>
+    <button onclick="order('refused').then(() => order('refused'))">Retry</button>
+    <button onclick="order('same'), order('same')">Same</button><button onclick="load(), load()">Load</button>
+    <script>const order = (what) => fetch('/order', { method: 'POST', body: JSON.stringify({ what }) });
+      const load = () => fetch('/order')</script>`,
   '/endless': '<button onclick="for (;;) {}">Hang</button>',
 };
 
@@ -98,9 +113,13 @@ beforeAll(async () => {
       void response
         .setHeader('content-type', 'text/html')
         .end(`<iframe src="${app.url.replace('app.localhost', 'other.localhost')}sign-in"></iframe>`),
-    '/brief': (_, response) => void setTimeout(() => response.end(), 300),
-    '/late-error': (_, response) => void setTimeout(() => response.writeHead(500).end(), 700),
-    '/slow': (_, response) => void setTimeout(() => response.end(), 900),
+    '/order': createOrders(),
+    '/nothing': (_, response) => void response.writeHead(204).end(),
+    '/file': (_, response) => void response.setHeader('content-disposition', 'attachment; filename=a.csv').end('a,b'),
+    '/brief': (_, response) => void setTimeout(() => response.end(), 150),
+    '/late-error': (_, response) => void setTimeout(() => response.writeHead(500).end(), 400),
+    '/very-slow': (_, response) => void setTimeout(() => response.end(), 1_200),
+    '/slow': (_, response) => void setTimeout(() => response.end(), 500),
   });
   session = await openSession(sessions, { url: app.url });
   const alsoAllowed = [app.url.replace('app.localhost', 'other.localhost')];
@@ -143,6 +162,7 @@ describe('an action', () => {
       outcome: 'done',
       found_by: null,
       now: null,
+      confirmed: false,
       target: {
         role: 'textbox',
         name: 'Task',
@@ -308,6 +328,38 @@ describe('an action', () => {
     expect(await check({ kind: 'url', contains: '/fits' })).toMatchObject({ holds: true });
   });
 
+  it('opens a page that goes on to another one, but neither a file nor an empty answer', async () => {
+    expect(await session.act({ action: 'open', path: '/goes-on' }, never)).toMatchObject({ outcome: 'done' });
+    expect(await check({ kind: 'url', contains: '/fits' }, 1_000)).toMatchObject({ holds: true });
+    const whys = [];
+    for (const path of ['/nothing', '/file']) {
+      const outcome = await session.act({ action: 'open', path }, never);
+      whys.push(outcome.outcome === 'not_possible' ? outcome.why : outcome.outcome);
+    }
+    expect(whys).toEqual([
+      'There is no page at this address: its answer is empty.',
+      'There is no page at this address, but a file. Tests download none.',
+    ]);
+    expect(await check({ kind: 'url', contains: '/fits' })).toMatchObject({ holds: true });
+  });
+
+  it('at an element that has changed confirms only what the recorded one confirmed', async () => {
+    const target = { ...(await record('/renamed-asks', 'button "Request"')), name: 'Ask' };
+    const click = async (place: { target: Target }, confirms?: boolean) => {
+      await act(impatient, { action: 'open', path: '/renamed-asks' });
+      const outcome = await impatient.act({ action: 'click', place, confirms }, never);
+      const said = await impatient.check({ kind: 'text', text: 'Yes', place: null }, never, 0);
+      return [outcome.outcome === 'done' ? outcome.confirmed : outcome.why, said.holds];
+    };
+    const refusal =
+      'The browser asked a question that was not recorded. It was answered with Cancel: the element has changed.';
+    expect(await click({ target: { ...target, name: 'Request' } })).toEqual([true, true]);
+    expect(await click({ target }, true)).toEqual([true, true]);
+    expect(await click({ target })).toEqual([refusal, false]);
+    const { notes } = impatient.evidence();
+    expect(notes.at(-1)?.text).toBe('Dismissed a dialog (confirm): Really?');
+  });
+
   it('ends with its signal', async () => {
     await open('/');
     const signal = AbortSignal.timeout(200);
@@ -429,6 +481,14 @@ describe('a check', () => {
     });
   });
 
+  it('and an action wait longer for a page that waits for an answer: a slow server is no missing element', async () => {
+    const target = await record('/', 'button "Add"');
+    await act(impatient, { action: 'open', path: '/slow-answer' });
+    expect(await act(impatient, { action: 'click', place: { target } })).toMatchObject({ found_by: 'role_and_name' });
+    await open('/slow-answer');
+    expect(await check({ kind: 'text', text: 'Task', place: null }, 100)).toMatchObject({ holds: true });
+  });
+
   it('finds what does not fit a small window', async () => {
     await act(session, { action: 'resize', width: 390, height: 844 });
     const seen: Record<string, string> = {};
@@ -448,16 +508,27 @@ describe('a check', () => {
 });
 
 describe('a session', () => {
+  /** Its windows and failures are of no other test. */
+  let other: Awaited<ReturnType<typeof openSession>>;
+  beforeAll(async () => {
+    other = await openSession(sessions, { url: app.url });
+  });
+  afterAll(() => other.close());
+
   it('answers dialogs, acts in the newest window, and keeps no more than five', async () => {
     await open('/asks');
     await act(session, { action: 'click', place: { ref: await refOf(session, 'button "Ask"') } });
     expect(await check({ kind: 'text', text: 'true,,', place: null })).toMatchObject({ holds: true });
-    expect(session.evidence().notes.map(({ text }) => text)).toEqual([
+    expect(
+      session
+        .evidence()
+        .notes.map(({ text }) => text)
+        .slice(-3),
+    ).toEqual([
       'Accepted a dialog (confirm): Really?',
       'Dismissed a dialog (prompt): Name?',
       'Accepted a dialog (alert): x',
     ]);
-    const other = await openSession(sessions, { url: app.url });
     await act(other, { action: 'open', path: '/windows' });
     await act(other, { action: 'click', place: { ref: await refOf(other, 'button "Open"') } });
     expect(await other.check({ kind: 'url', contains: '/fits' }, never)).toMatchObject({ holds: true });
@@ -466,7 +537,6 @@ describe('a session', () => {
     await expect
       .poll(() => other.evidence().notes.map(({ text }) => text))
       .toContain('A window was closed, because 5 are open.');
-    await other.close();
   });
 
   it('notes the errors of the page with their step, and not what we refused', async () => {
@@ -485,8 +555,20 @@ describe('a session', () => {
     expect(cut).toBe(false);
   });
 
+  it('notes that one action created the same record twice, and no other repeated request', async () => {
+    await open('/orders');
+    for (const [number, name] of ['Once', 'Once', 'Two', 'Retry', 'Same', 'Load', 'Double', 'Then'].entries()) {
+      session.beginStep(number + 1);
+      await act(session, { action: 'click', place: { ref: await refOf(session, `button "${name}"`) } });
+      await check({ kind: 'text', text: 'Double', place: null }, 5_000); // at rest
+    }
+    expect(session.evidence().repeated_requests).toEqual([
+      { url: '/order', method: 'POST', count: 2, step: 7 },
+      { url: '/order', method: 'POST', count: 2, step: 8 },
+    ]);
+  });
+
   it('notes what fails after the last step, and no failure less because of many others', async () => {
-    const other = await openSession(sessions, { url: app.url });
     await act(other, { action: 'open', path: '/total' });
     await act(other, { action: 'click', place: { ref: await refOf(other, 'button "Send"') } });
     await other.settle();
@@ -497,7 +579,6 @@ describe('a session', () => {
       .toContain('/broken HTTP 500 (2 times)');
     const { network_failures, cut } = other.evidence();
     expect([network_failures.filter(({ status }) => status === 404).length, cut]).toEqual([50, false]);
-    await other.close();
   });
 
   it('has pictures and a trace of bounded size', async () => {
@@ -512,9 +593,22 @@ describe('a session', () => {
 });
 
 describe('the end of a session', () => {
+  it('frees its place: two sessions per process, one per owner', async () => {
+    const signal = AbortSignal.timeout(300);
+    const second = await openSession(sessions, { url: app.url, owner: 'w2' });
+    const request = { id: crypto.randomUUID(), owner: 'w3', url: app.url, alsoAllowed: [], signal };
+    expect(await sessions.open(request)).toEqual({ outcome: 'unavailable', reason: 'cancelled' });
+    const next = openSession(sessions, { url: app.url, owner: 'w3' });
+    await session.close();
+    const third = await next;
+    await third.close();
+    expect(await processesOf(sessions, third.id)).toEqual([]);
+    crashing = second;
+  });
+
   it('is told when a page crashes, and nothing is left', async () => {
     failures.length = 0;
-    const crashed = await openSession(sessions, { url: app.url });
+    const crashed = crashing;
     await act(crashed, { action: 'open', path: '/' });
     const running = await processesOf(sessions, crashed.id);
     expect(running).toContain(crashed.processId);
@@ -530,7 +624,7 @@ describe('the end of a session', () => {
 
   it('kills a page that hangs, or one that says too much', async () => {
     failures.length = 0;
-    const hanging = await openSession(sessions, { url: app.url });
+    const hanging = impatient;
     await act(hanging, { action: 'open', path: '/endless' });
     const place = { ref: await refOf(hanging, 'button "Hang"') };
     const clicking = hanging.act({ action: 'click', place }, never);
@@ -541,17 +635,20 @@ describe('the end of a session', () => {
     expect(await processesOf(sessions, hanging.id)).toEqual([]);
     expect(listFolders(hanging.id)).toEqual([]);
 
-    const flood = await servePages({ '/': "<script>for (;;) console.error('x'.repeat(1 << 20))</script>" });
-    const flooded = await openSession(sessions, { url: flood.url });
-    flooded.act({ action: 'open', path: '/' }, never).catch(() => {});
+    const flooded = await openSession(sessions, { url: app.url });
+    flooded.act({ action: 'open', path: '/flood' }, never).catch(() => {});
     expect(await flooded.gone).toBe('crashed');
     await expect.poll(() => processesOf(sessions, flooded.id)).toEqual([]);
     expect(failures).toEqual(['crashed: the page said too much']);
-    flood.close();
   });
 
   it('can be brought about from another process, also if the owner was killed and the browser does not exit', async () => {
     const killed = await openSession(sessions, { url: app.url });
+    await act(killed, { action: 'open', path: '/' });
+    process.kill(killed.processId, 'SIGKILL');
+    // What a page without a browser does not show says nothing about the page.
+    const shown = killed.check({ kind: 'text', text: 'Nowhere', place: null }, never, 0);
+    await expect(shown).rejects.toThrow(SessionGone);
     await sessions.killOnHost(killed.id);
     expect(await processesOf(sessions, killed.id)).toEqual([]);
     expect(await killed.gone).toBe('crashed');
@@ -579,27 +676,6 @@ describe('the end of a session', () => {
     await sessions.killOnHost(stays);
     expect(await processesOf(sessions, stays)).toEqual([]);
   });
-
-  it('frees its place: two sessions per process, one per owner', async () => {
-    const limited = openBrowserSessions(settings);
-    const first = await openSession(limited, { url: app.url, owner: 'w1' });
-    await openSession(limited, { url: app.url, owner: 'w2' });
-    const signal = AbortSignal.timeout(300);
-    expect(await limited.open({ id: crypto.randomUUID(), owner: 'w3', url: app.url, alsoAllowed: [], signal })).toEqual(
-      {
-        outcome: 'unavailable',
-        reason: 'cancelled',
-      },
-    );
-    const next = openSession(limited, { url: app.url, owner: 'w3' });
-    await first.close();
-    const { id } = await next;
-    await limited.close();
-    expect(await processesOf(sessions, id)).toEqual([]);
-    expect(await limited.open({ id, owner: 'w1', url: app.url, alsoAllowed: [], signal: never })).toMatchObject({
-      reason: 'cancelled',
-    });
-  });
 });
 
 it('a session without a browser is not opened, and says why', async () => {
@@ -614,11 +690,28 @@ it('a session without a browser is not opened, and says why', async () => {
   const broken = openBrowserSessions({ ...settings, executable: '/bin/false' });
   expect(await broken.open(request)).toEqual({ outcome: 'unavailable', reason: 'not_started' });
   expect(failures).toEqual([expect.stringContaining('not_started: Chromium exited (1)')]);
+  await broken.close();
+  expect(await broken.open(request)).toEqual({ outcome: 'unavailable', reason: 'cancelled' });
   const none = openBrowserSessions({ ...settings, executable: undefined });
   expect(none.configured).toBe(false);
   expect(await none.open(request)).toEqual({ outcome: 'unavailable', reason: 'not_configured' });
   expect(listFolders(request.id)).toEqual([]);
 });
+
+/** Answers as servers do: each with a new record, those that are repeated with the first one, or with a refusal. */
+function createOrders() {
+  let created = 0;
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const body: Buffer[] = [];
+    request.on('data', (chunk) => body.push(chunk));
+    request.on('end', () => {
+      const { what } = JSON.parse(Buffer.concat(body).toString() || '{}');
+      created += 1;
+      response.statusCode = what === 'refused' && created % 2 === 1 ? 409 : 200;
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ id: what === 'same' ? 0 : created }));
+    });
+  };
+}
 
 const listFolders = (id: string): string[] =>
   existsSync(tmpdir()) ? readdirSync(tmpdir()).filter((name) => name.includes(id.replaceAll('-', ''))) : [];

@@ -1,7 +1,7 @@
 // Owns what tests of runs in a browser share: a session in the machine's Chromium, and clients of a language model.
 import { randomUUID } from 'node:crypto';
 import { afterAll } from 'vitest';
-import { openBrowserSessions } from '../../src/gateways/browser/session/index.ts';
+import { openBrowserSessions, type SessionOptions } from '../../src/gateways/browser/session/index.ts';
 import type { BrowserSession } from '../../src/gateways/browser/session/types.ts';
 import { type LanguageModel, openLanguageModel } from '../../src/gateways/language-model/index.ts';
 
@@ -9,13 +9,15 @@ import { type LanguageModel, openLanguageModel } from '../../src/gateways/langua
 export const openModel = (url: string | undefined): LanguageModel =>
   openLanguageModel({ url, apiKey: undefined, name: 'model' });
 
-export async function startBrowserSession(url: string, alsoAllowed: readonly string[]): Promise<BrowserSession> {
+export async function startBrowserSession(
+  url: string,
+  alsoAllowed: readonly string[],
+  options: SessionOptions = {},
+): Promise<BrowserSession> {
   const failures: string[] = [];
-  const sessions = openBrowserSessions({
-    executable: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    noSandbox: false,
-    onFailure: (outcome, why) => failures.push(`${outcome}: ${why}`),
-  });
+  const executable = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+  const onFailure = (outcome: string, why: string) => void failures.push(`${outcome}: ${why}`);
+  const sessions = openBrowserSessions({ executable, noSandbox: false, onFailure }, options);
   afterAll(() => sessions.close());
   const { signal } = new AbortController();
   const opened = await sessions.open({ id: randomUUID(), owner: 'test', url, alsoAllowed, signal });

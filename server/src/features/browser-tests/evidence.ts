@@ -1,6 +1,6 @@
 // Owns the evidence of runs: screenshots and traces in the object storage, and their addresses, which are signed and good for an hour.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { StorageQuota } from '../../core/storage/quota.ts';
+import { type StorageQuota, serviceCaller } from '../../core/storage/quota.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { Answer } from '../../kit/http/answer.ts';
@@ -70,17 +70,6 @@ async function putInTime(storage: ObjectStorage, key: string, content: Buffer, s
   over.addEventListener('abort', () => late.reject(new StorageUnavailable(over.reason)), { once: true });
   await Promise.race([storage.put(key, content), late.promise]);
 }
-
-/** Nobody is told how much the workspace stores. */
-const serviceCaller = {
-  kind: 'anonymous',
-  credential_id: null,
-  user_id: null,
-  app_user_id: null,
-  email: null,
-  request_id: 'service',
-  ip: '',
-} as const;
 
 // ---- addresses
 

@@ -6,7 +6,9 @@ import type { AppRow } from '../../core/auth/proofs.ts';
 
 // Browsers start and end slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
-const scene = await startFlowWorld({ testTimes: { cancelWaitMs: 60_000, killAfterMs: 60_000, deleteWaitMs: 90_000 } });
+const scene = await startFlowWorld({
+  testTimes: { checkMs: 2_000, cancelWaitMs: 60_000, killAfterMs: 60_000, deleteWaitMs: 90_000 },
+});
 const { world, model, call, createFlow, publishedApp, start, getExecution, listCharges, scriptCalls, findSession } =
   scene;
 
@@ -85,7 +87,14 @@ describe('before a worker runs', () => {
 });
 const waiting: Record<string, { app: AppRow; id: string }> = {};
 const check = { holds: true, expectation: 'The page has the text "Shop"', seen: '' };
-const evidence = { console_errors: [], page_errors: [], network_failures: [], blocked: [], cut: false };
+const evidence = {
+  console_errors: [],
+  page_errors: [],
+  network_failures: [],
+  repeated_requests: [],
+  blocked: [],
+  cut: false,
+};
 /** As a worker leaves it that crashed after the last step. */
 async function beginAnalysis({ app, id }: { app: AppRow; id: string }, result: object): Promise<void> {
   const move = (change: object) => world.db.updateTable('test_executions').set(change).where('id', '=', id).execute();

@@ -8,12 +8,13 @@ import type { Db } from '../../tables.ts';
 import { createTestUser, removeTestUsers, type TestUserDeps } from './clean-up.ts';
 import { asOwner, ClaimLost, endClaimedRun, endRun, type RunEnd } from './end.ts';
 import { createEvidenceStore, type EvidenceDeps, nameScreenshot, nameTrace, type StoreEvidence } from './evidence.ts';
+import { findFault, messages } from './faults.ts';
 import { makeReport, type StoredReport, type StoredResult, toStoredResult } from './report.ts';
 import { hideCredentials } from './run/credentials.ts';
+import { runLimits } from './run/limits.ts';
 import { readRecording } from './run/recording.ts';
 import { runFlow } from './run/run.ts';
 import type { Recording, RunResult, TestUser } from './run/types.ts';
-import type { Verdict } from './run/verdict.ts';
 import {
   BrowserCrashed,
   BrowserNotClosed,
@@ -86,21 +87,6 @@ const endOfCrash = ({ crash_count }: ExecutionRow, error: unknown): RunEnd | und
   error instanceof BrowserCrashed && crash_count + 1 >= maxCrashes ? fail(messages.crashed) : undefined;
 
 const fail = (error_message: string): RunEnd => ({ status: 'error', error_message });
-
-export const messages = {
-  crashed: 'The browser or the worker crashed twice during this run. Nothing is charged. Start it again.',
-  noBrowser: 'No browser could be started within 2 minutes. Nothing is charged. Start the run again later.',
-  notConfigured: 'This worker has no browser. Nothing is charged. Ask the operator to set BROWSER_EXECUTABLE.',
-  tookTooLong: 'The run did not end within 15 minutes. Nothing is charged. Split the test into smaller ones.',
-  waitedTooLong: 'No worker had time for this run within an hour. Nothing is charged. Start it again later.',
-  accessLost: 'Who started this run may no longer test the app. Nothing is charged.',
-  notPublished: 'The app is not published any more. Nothing is charged. Publish it, then start the run again.',
-  modelUnavailable: 'The language model became unavailable during this run. Nothing is charged. Start it again later.',
-  tooManyRequests:
-    'Plinth refused requests of this run because there were too many. Nothing is charged. Start it again later.',
-  notAnalysed: 'The result of this run could not be analysed because of an error in Plinth. Nothing is charged.',
-  other: 'An error of the platform kept this run from finishing. Nothing is charged. Start it again.',
-} as const;
 
 /** How a run ends, with its report if it has one. */
 type RunOutcome = RunEnd & {
@@ -208,6 +194,7 @@ async function followFlow(
       signal,
       onStep: (step, screenshot) => store(nameScreenshot(execution, step.number), screenshot),
     },
+    { ...runLimits, checkMs: deps.times.checkMs },
   );
 }
 
@@ -241,21 +228,6 @@ function analyse(stored: StoredResult, { apiOrigin }: PerformDeps): RunOutcome {
   } catch {
     return fail(messages.notAnalysed); // the next try would be the same
   }
-}
-
-/** Why the run says too little about the app, if that is Plinth's fault. */
-function findFault(
-  { result, evidence }: StoredResult,
-  verdict: Verdict['verdict'],
-  apiOrigin: string,
-): string | undefined {
-  if (result.ended === 'time_limit') return messages.tookTooLong;
-  // All browsers of a worker have one address, so a limit by address may have been used up by other runs.
-  const isRefused = evidence.network_failures.some(
-    ({ url, status }) => status === 429 && (url.startsWith('/api/') || url.startsWith(`${apiOrigin}/api/`)),
-  );
-  if (isRefused && verdict !== 'passed') return messages.tooManyRequests;
-  return result.ended === 'model_unavailable' && verdict === 'inconclusive' ? messages.modelUnavailable : undefined;
 }
 
 const saveOutcome = (

@@ -12,6 +12,8 @@ export interface TestTimes {
   /** How long deleteFlow waits for the browser to be closed, and after which time it is killed. */
   readonly deleteWaitMs: number;
   readonly killAfterMs: number;
+  /** How long a check may take to hold. */
+  readonly checkMs: number;
   /** Between two renewals of a lease, and after which silence the worker closes its browser itself. */
   readonly renewMs: number;
   readonly silenceMs: number;
@@ -24,6 +26,7 @@ export const usualTimes: TestTimes = {
   cancelWaitMs: 5_000,
   deleteWaitMs: 15_000,
   killAfterMs: 10_000,
+  checkMs: 5_000,
   renewMs: 10_000,
   silenceMs: 25_000,
 };

@@ -94,8 +94,6 @@ async function look({ session, limits, input }: Run): Promise<Snapshot> {
 
 // ---- the model
 
-const retryDelaysMs = [500, 2_000];
-
 /** A model that fails is asked again twice, unless it would answer the same. Throws if the run is over. */
 async function askModel(agent: Agent, first: Snapshot): Promise<CompletedStep | UnavailableReply> {
   const { run, task, boundary, exchanges } = agent;
@@ -107,7 +105,7 @@ async function askModel(agent: Agent, first: Snapshot): Promise<CompletedStep | 
     run.modelCalls += 1;
     const said = await run.deps.model.step(request, () => {});
     run.signal.throwIfAborted();
-    const delayMs = retryDelaysMs[attempt];
+    const delayMs = run.limits.retryDelaysMs[attempt];
     if (said.outcome === 'completed' || delayMs === undefined || isFinal(said)) return said;
     if (run.modelCalls >= run.limits.modelCalls) return said;
     await sleep(delayMs, undefined, { signal: run.signal });

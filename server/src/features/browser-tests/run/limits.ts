@@ -14,6 +14,8 @@ export interface RunLimits {
   /** How often the agent may end too early before the run ends as it is. */
   readonly refusedFinishes: number;
   readonly outputTokens: number;
+  /** Before a model that failed is asked again. */
+  readonly retryDelaysMs: readonly number[];
 }
 
 export const runLimits: RunLimits = {
@@ -26,4 +28,5 @@ export const runLimits: RunLimits = {
   callsPerStep: 4,
   refusedFinishes: 3,
   outputTokens: 2_000,
+  retryDelaysMs: [500, 2_000],
 };

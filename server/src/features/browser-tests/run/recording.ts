@@ -17,6 +17,7 @@ const target = z.strictObject({
   is_destructive: z.boolean(),
 });
 const place = z.strictObject({ target });
+const confirms = z.boolean().optional();
 const check = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.enum(['visible', 'hidden']), place }),
   z.strictObject({ kind: z.enum(['text', 'no_text']), text, place: place.nullable() }),
@@ -27,9 +28,9 @@ const check = z.discriminatedUnion('kind', [
 ]);
 const action = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('open'), path: text }),
-  z.strictObject({ action: z.literal('click'), place }),
-  z.strictObject({ action: z.literal('type'), place, text, submit: z.boolean() }),
-  z.strictObject({ action: z.literal('select'), place, option: text }),
+  z.strictObject({ action: z.literal('click'), place, confirms }),
+  z.strictObject({ action: z.literal('type'), place, text, submit: z.boolean(), confirms }),
+  z.strictObject({ action: z.literal('select'), place, option: text, confirms }),
   z.strictObject({ action: z.literal('resize'), width: z.int(), height: z.int() }),
   z.strictObject({ action: z.literal('wait'), check }),
 ]);

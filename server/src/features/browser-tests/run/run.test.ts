@@ -17,7 +17,8 @@ const app = await startTestedPages();
 const elsewhere = await startTestedPages();
 const sandbox = await startModelSandbox(0, 0);
 const model = openModel(sandbox.url);
-const session = await startBrowserSession(app.origin, [elsewhere.origin]);
+// What is not found is given up, or found otherwise, after two seconds where others wait for five.
+const session = await startBrowserSession(app.origin, [elsewhere.origin], { actionMs: 2_000 });
 afterAll(() => sandbox.close());
 
 const testUser = { email: 'test-1@visitor.example', password: 'Aa1-first-password' };
@@ -251,6 +252,26 @@ describe('a replay', () => {
     expect([again.verdict.verdict, listHealed(again)]).toEqual(['passed', []]);
   });
 
+  it('answers a question of the browser at an element that has changed as the recording did', async () => {
+    const done = "this.insertAdjacentText('afterend', 'Tidied')";
+    const render = (name: string, onclick: string) =>
+      renderTasks({ more: `<button type="button" data-testid="tidy" onclick="${onclick}">${name}</button>` });
+    const asking = `if (confirm('Sure?')) ${done}`;
+    const calls = [click('button', 'Tidy up'), expectText('Tidied')];
+    app.pages.set('/', render('Tidy up', asking));
+    const confirmed = await record(...calls);
+    expect(confirmed.steps[0]).toMatchObject({ action: { confirms: true } });
+    expect(readRecording(confirmed)).toEqual(confirmed);
+    app.pages.set('/', render('Tidy up', done));
+    const silent = await record(...calls);
+    app.pages.set('/', render('Sweep', asking));
+    const healed = await run(noModel, { recording: confirmed });
+    expect([healed.verdict.verdict, healed.modelCalls, listHealed(healed).length]).toEqual(['passed', 0, 1]);
+    const refused = await run(noModel, { recording: silent, limits: soon });
+    expect(refused.verdict.verdict).not.toBe('passed');
+    expect(refused.steps[1]?.result).toContain('It was answered with Cancel');
+  });
+
   it('heals nothing if the page has got a second element of the same name elsewhere', async () => {
     app.pages.set('/', renderTasks());
     const recording = await record(...addTask);
@@ -474,7 +495,7 @@ describe('what a page says', () => {
     elsewhere.pages.set('/', renderSignIn());
     app.pages.set('/', renderTasks({ more: `<a href="${elsewhere.origin}/">Sign in here</a>` }));
     const calls = [click('link', 'Sign in here'), type('textbox', 'Password', '{{password}}'), expectText('Tasks')];
-    const { requests, steps } = await run(follow(...calls));
+    const { requests, steps } = await run(follow(...calls), { limits: soon });
     const refusal = 'The password can only be typed on the app itself.';
     expect(listResults(requests)).toContain(refusal);
     expect(steps.find(({ action }) => action.startsWith('Type'))?.result).toContain(refusal);
@@ -483,7 +504,7 @@ describe('what a page says', () => {
     app.pages.set('/', renderTasks({ more: '<a href="/sign-in">Sign in here</a>' }));
     const recording = await record(...calls);
     app.pages.set('/', renderTasks({ more: `<a href="${elsewhere.origin}/">Sign in here</a>` }));
-    const replayed = await run(noModel, { recording });
+    const replayed = await run(noModel, { recording, limits: soon });
     expect(replayed.steps[2]).toMatchObject({ source: 'replayed', result: expect.stringContaining(refusal) });
   });
 });
@@ -514,7 +535,7 @@ describe('a run is bounded', () => {
 
   it('by time, and by being cancelled, also while the model is silent', async () => {
     sandbox.behave('silent');
-    const late = await run(noModel, { limits: { runMs: 2_000 } });
+    const late = await run(noModel, { limits: { runMs: 1_000 } });
     expect([late.ended, late.verdict.verdict]).toEqual(['time_limit', 'inconclusive']);
     const controller = new AbortController();
     const asked = sandbox.requests.length;
@@ -526,7 +547,7 @@ describe('a run is bounded', () => {
 
   it('by a model that fails, after it was asked twice more', async () => {
     sandbox.behave(500);
-    const failing = await run(noModel);
+    const failing = await run(noModel, { limits: { retryDelaysMs: [10, 20] } });
     expect(failing).toMatchObject({ ended: 'model_unavailable', modelCalls: 3, verdict: { verdict: 'inconclusive' } });
   });
 });

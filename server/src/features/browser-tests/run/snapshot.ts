@@ -1,5 +1,7 @@
 // Owns reading a snapshot: which element a ref stands for. A line of the tree is `- button "Add" [disabled] [ref=e8]`, indented.
+
 import type { Target } from '../../../gateways/browser/session/types.ts';
+import { unquote } from '../../../kit/text.ts';
 
 export interface TreeElement {
   readonly role: string;
@@ -13,17 +15,10 @@ const element = /^ *- ([\w-]+)(?: ("(?:[^"\\]|\\.)*"))?((?: \[[^\]"]*\])*)/;
 export function findInTree(tree: string, ref: string): TreeElement | undefined {
   for (const line of tree.split('\n')) {
     const [, role = '', name, states = ''] = element.exec(line) ?? [];
-    if (states.includes(`[ref=${ref}]`)) return { role, name: name === undefined ? '' : unquote(name) };
+    if (states.includes(`[ref=${ref}]`))
+      return { role, name: name === undefined ? '' : (unquote(name) ?? name.slice(1, -1)) };
   }
   return undefined;
-}
-
-function unquote(text: string): string {
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return text.slice(1, -1);
-  }
 }
 
 /** An element that is known by its role and name only. */

@@ -71,7 +71,7 @@ export async function takeAction(
   const isDone = outcome.outcome === 'done';
   const placed = isDone ? placeAction(action, outcome.target ?? before) : undefined;
   const words = describeAction(placed ?? action, nameIn(tree));
-  if (isDone) recordNew(run, placed && { action: placed });
+  if (isDone) recordNew(run, placed && { action: noteConfirm(placed, outcome) });
   const healed = isDone ? findHealing(placed ?? action, words) : null;
   await addStep(run, { action: words, result: describeOutcome(outcome), source: 'agent', healed });
   return outcome;
@@ -81,10 +81,10 @@ export async function takeAction(
 export async function replayAction(run: Run, action: PageAction): Promise<ActionOutcome> {
   const outcome = await act(run, action);
   const healed = outcome.outcome === 'done' ? findReplacement(run, action, outcome) : undefined;
-  if (outcome.outcome === 'done') record(run, { action: healed?.action ?? action });
+  if (outcome.outcome === 'done') record(run, { action: noteConfirm(healed?.action ?? action, outcome) });
   await addStep(run, {
     action: describeAction(action),
-    result: describeOutcome(outcome),
+    result: healed === undefined ? describeOutcome(outcome) : `Done with ${healed.healing.after}.`,
     source: 'replayed',
     healed: healed?.healing ?? null,
   });
@@ -139,7 +139,7 @@ async function isAmbiguous({ session, signal }: Run, check: Check): Promise<bool
   if (target === undefined || check.kind === 'visible' || check.kind === 'hidden') return false;
   const { role, name } = target;
   const { seen } = await session.check({ kind: 'count', role, name, count: 1 }, signal, 0);
-  return Number(seen) > 1;
+  return Number.parseInt(seen, 10) > 1;
 }
 
 /** The element of a check that it must be gone, described while it is still there. */
@@ -241,6 +241,13 @@ function placeAction(action: PageAction, target: Target | null): PageAction | un
   }
   if (!('place' in action) || 'target' in action.place) return action;
   return target === null ? undefined : { ...action, place: { target } };
+}
+
+/** With what the browser asked, and nothing of what it asked before. */
+function noteConfirm(action: PageAction, { confirmed }: DoneAction): PageAction {
+  if (action.action !== 'click' && action.action !== 'type' && action.action !== 'select') return action;
+  const { confirms: _, ...rest } = action;
+  return confirmed ? { ...rest, confirms: true } : rest;
 }
 
 function placeCheck(check: Check, target: Target | null): Check | undefined {

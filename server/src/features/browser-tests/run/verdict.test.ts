@@ -29,8 +29,10 @@ const clean: Evidence = {
   console_errors: [],
   page_errors: [],
   network_failures: [],
+  repeated_requests: [],
   notes: [],
   blocked: [],
+  exhausted: false,
   cut: false,
 };
 const failure = (url: string, status: number | null, reason = `HTTP ${status}`) => ({
@@ -40,6 +42,8 @@ const failure = (url: string, status: number | null, reason = `HTTP ${status}`) 
   reason,
   step: 2,
 });
+
+const repeat = (url: string, count = 2) => ({ url, method: 'POST', count, step: 1 });
 
 type Case = readonly [
   name: string,
@@ -84,6 +88,14 @@ const cases: Case[] = [
     'passed',
     ['low'],
   ],
+  ['one step created a record twice', {}, { repeated_requests: [repeat('/api/orders')] }, 'failed', ['medium']],
+  [
+    'one step created a record of somebody else twice',
+    {},
+    { repeated_requests: [repeat('https://ads.example/x')] },
+    'passed',
+    ['low'],
+  ],
   ['a host is not allowed', {}, { blocked: ['10.0.0.1:80'] }, 'passed', ['low']],
   ['nothing was checked', { steps: [step(1)] }, {}, 'inconclusive', []],
   ['too many steps', { ended: 'step_limit' }, {}, 'inconclusive', []],
@@ -122,6 +134,22 @@ describe('the verdict', () => {
     expect(judged.summary).toBe(
       'Inconclusive: 0 of 0 checks held. The language model was unavailable. Nothing was checked. 2 expectations of the recording could not be checked. 1 step differed from the recording, because the page has changed.',
     );
+  });
+
+  it('names the request that created the same record again, how often, and its step', () => {
+    const repeated_requests = [repeat('https://api.example/orders'), repeat('/orders', 3)];
+    const { issues, summary } = judge(finished, { ...clean, repeated_requests }, ['https://api.example']);
+    expect(issues).toEqual([
+      {
+        severity: 'medium',
+        title: 'The same record was created twice',
+        description:
+          'One step sent POST https://api.example/orders twice with the same content, and each created a record.',
+        step_number: 1,
+      },
+      expect.objectContaining({ title: 'The same record was created 3 times', severity: 'medium' }),
+    ]);
+    expect(summary).toBe('Failed: 1 of 1 check held. 2 errors of the page or its requests.');
   });
 
   it('names equal messages once', () => {

@@ -6,6 +6,7 @@
 // | a check that does not hold                                    | high     | failed       |
 // | an exception that nobody caught, an error in the console      | medium   | failed       |
 // | a request of the app: answered with 5xx, or not at all        | medium   | failed       |
+// | one step created the same record of the app twice             | medium   | failed       |
 // | a request of the app: answered with 4xx                       | low      | as otherwise |
 // | a failed request to somebody else, a host that is not allowed | low      | as otherwise |
 // | no check, a limit, no model, an expectation left unchecked    | none     | inconclusive |
@@ -35,6 +36,7 @@ export function judge(result: RunResult, evidence: Evidence, apiOrigins: readonl
     ...findFailedChecks(result.steps),
     ...findPageErrors(evidence),
     ...findNetworkIssues(evidence, apiOrigins),
+    ...findRepeats(evidence, apiOrigins),
     ...findBlockedHosts(evidence),
   ];
   const gaps = findGaps(result, evidence);
@@ -74,12 +76,24 @@ const times = (count: number): string => (count === 1 ? '' : ` (${count} times)`
 function findNetworkIssues({ network_failures }: Evidence, apiOrigins: readonly string[]): Issue[] {
   return network_failures.map((failure) => {
     const { method, url, reason, step } = failure;
-    const isOwn = url.startsWith('/') || apiOrigins.some((origin) => url.startsWith(`${origin}/`));
+    const isOwn = isOwnUrl(url, apiOrigins);
     const isRefusal = failure.status !== null && failure.status < 500;
     const title = isRefusal ? 'Request refused' : 'Request failed';
     return toIssue(isOwn && !isRefusal ? 'medium' : 'low', title, `${method} ${url}: ${reason}`, step);
   });
 }
+
+function findRepeats({ repeated_requests }: Evidence, apiOrigins: readonly string[]): Issue[] {
+  return repeated_requests.map(({ method, url, count, step }) => {
+    const often = count === 2 ? 'twice' : `${count} times`;
+    const description = `One step sent ${method} ${url} ${often} with the same content, and each created a record.`;
+    const severity = isOwnUrl(url, apiOrigins) ? 'medium' : 'low';
+    return toIssue(severity, `The same record was created ${often}`, description, step);
+  });
+}
+
+const isOwnUrl = (url: string, apiOrigins: readonly string[]): boolean =>
+  url.startsWith('/') || apiOrigins.some((origin) => url.startsWith(`${origin}/`));
 
 const findBlockedHosts = ({ blocked }: Evidence): Issue[] =>
   blocked.map((host) =>

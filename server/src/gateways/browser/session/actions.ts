@@ -1,24 +1,26 @@
 // Owns doing what a person would do in a page.
-import type { ElementHandle, Locator, Page } from 'playwright-core';
-import { type CheckView, evaluateCheck } from './checks.ts';
+import type { ElementHandle, Locator, Page, Response } from 'playwright-core';
+import { evaluateCheck } from './checks.ts';
 import { forActions, locateByRole } from './find.ts';
 import { isPasswordField, isSelect } from './in-page.ts';
-import { locatePlace } from './place.ts';
-import type { ActionOutcome, PageAction, Place } from './types.ts';
+import { locatePlace, type Places } from './place.ts';
+import type { ActionOutcome, Confirms, PageAction, Place } from './types.ts';
 
 const openMs = 15_000;
 const waitMs = 15_000;
 const maxTypedLength = 10_000;
 const sizes = { width: [240, 1_920], height: [240, 1_200] } as const;
 
-const done = { outcome: 'done', target: null, found_by: null, now: null } as const;
+const done = { outcome: 'done', target: null, found_by: null, now: null, confirmed: false } as const;
 const notPossible = (why: string): ActionOutcome => ({ outcome: 'not_possible', why });
 
-export interface ActionView extends CheckView {
+export interface ActionView extends Places {
   /** The address of the app. */
   readonly home: URL;
   /** How long an element is looked for, and waited for until it can be used. */
   readonly actionMs: number;
+  /** Questions of the browser are answered with Cancel, until the next action. */
+  refuseQuestions(): void;
 }
 
 export async function performAction(view: ActionView, action: PageAction): Promise<ActionOutcome> {
@@ -26,11 +28,11 @@ export async function performAction(view: ActionView, action: PageAction): Promi
     case 'open':
       return openPath(view.page, action.path, view.home);
     case 'click':
-      return actOn(view, action.place, (locator, timeout) => locator.click({ timeout }));
+      return actOn(view, action, (locator, timeout) => locator.click({ timeout }));
     case 'type':
       return typeText(view, action);
     case 'select':
-      return actOn(view, action.place, (locator, timeout) => selectOption(locator, action.option, timeout));
+      return actOn(view, action, (locator, timeout) => selectOption(locator, action.option, timeout));
     case 'resize':
       return resize(view.page, action.width, action.height);
     case 'wait': {
@@ -43,13 +45,21 @@ export async function performAction(view: ActionView, action: PageAction): Promi
 async function openPath(page: Page, path: string, home: URL): Promise<ActionOutcome> {
   const url = resolvePath(path, home);
   if (url === undefined) return notPossible(`Only pages of the app itself can be opened, such as ${home.pathname}.`);
+  let status: number | undefined;
+  const note = (response: Response) => {
+    if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) status = response.status();
+  };
+  page.on('response', note);
   try {
     await page.goto(url.href, { waitUntil: 'domcontentloaded', timeout: openMs });
     return done;
   } catch (error) {
+    if (status === 204 || status === 205) return notPossible('There is no page at this address: its answer is empty.');
     // The page itself went on to another one while it loaded.
     if (/interrupted by another navigation|net::ERR_ABORTED/.test(String(error))) return done;
     return notPossible(explain(error));
+  } finally {
+    page.off('response', note);
   }
 }
 
@@ -64,7 +74,7 @@ function resolvePath(path: string, home: URL): URL | undefined {
 
 async function typeText(view: ActionView, action: PageAction & { action: 'type' }): Promise<ActionOutcome> {
   if (action.text.length > maxTypedLength) return notPossible(`At most ${maxTypedLength} characters can be typed.`);
-  return actOn(view, action.place, async (locator, timeout, isAsRecorded) => {
+  return actOn(view, action, async (locator, timeout, isAsRecorded) => {
     // A secret is only for the very element that was looked at: its page may be another one a moment later.
     const field = action.secret ? await findSecretField(view, locator, isAsRecorded, timeout) : locator;
     await field.fill(action.text, { timeout });
@@ -109,7 +119,7 @@ async function resize(page: Page, width: number, height: number): Promise<Action
 
 async function actOn(
   view: ActionView,
-  place: Place,
+  { place, confirms }: { readonly place: Place; readonly confirms?: Confirms },
   act: (locator: Locator, timeoutMs: number, isAsRecorded: boolean) => Promise<void>,
 ): Promise<ActionOutcome> {
   const deadline = performance.now() + view.actionMs;
@@ -118,15 +128,18 @@ async function actOn(
   const { locator, target, found_by, now } = located;
   try {
     const isAsRecorded = found_by === null || found_by === 'role_and_name';
-    await act(locator, Math.max(1_000, deadline - performance.now()), isAsRecorded);
+    if (!isAsRecorded && !confirms) view.refuseQuestions();
+    // However long it took to find it: a busy machine is not an element that can't be used.
+    await act(locator, Math.max(1_000, view.actionMs), isAsRecorded);
   } catch (error) {
     return notPossible(explain(error));
   }
-  return { outcome: 'done', target, found_by, now };
+  return { ...done, target, found_by, now };
 }
 
 /** In the log of Playwright's errors, the last reason is why it did not succeed. */
 const reasons: readonly (readonly [RegExp, string])[] = [
+  [/Download is starting/, 'There is no page at this address, but a file. Tests download none.'],
   [/did not find some options/, 'The list has no such option.'],
   [/not an <input>|not an? <select>|Cannot type text|not a <select>/, 'Nothing can be entered into this element.'],
   [/Malformed value/, 'The field does not accept a value in this form.'],

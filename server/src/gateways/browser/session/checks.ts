@@ -5,21 +5,18 @@ import {
   asRecorded,
   countElements,
   forContents,
+  isOver,
   isPatient,
   listFrames,
   locate,
   locateByRole,
   locateRemains,
 } from './find.ts';
-import { listMisfits, readText, readValues } from './in-page.ts';
+import { readText, readValues } from './in-page.ts';
+import { listMisfits } from './misfits.ts';
 import { type LocatedPlace, locatePlace, nameTarget, type Places } from './place.ts';
 import { parseContainer } from './target.ts';
 import type { Check, CheckOutcome, FoundBy, Place, Target } from './types.ts';
-
-export interface CheckView extends Places {
-  /** How long nothing was done in the page and the page has asked for nothing. */
-  readonly quietMs: number;
-}
 
 const maxSeenLength = 300;
 const pollMs = 20;
@@ -29,13 +26,13 @@ const rest = { quietMs: 100, maxMs: 3_000 };
 /** What must not be there could still come, by a timer or a slow answer. */
 const longRest = { quietMs: 500, maxMs: Number.POSITIVE_INFINITY };
 
-export async function evaluateCheck(view: CheckView, check: Check, timeoutMs: number): Promise<CheckOutcome> {
+export async function evaluateCheck(view: Places, check: Check, timeoutMs: number): Promise<CheckOutcome> {
   const startedAt = performance.now();
   const { quietMs, maxMs } = canHoldTooEarly(check) ? longRest : rest;
   const isAtRest = () => view.quietMs >= quietMs || performance.now() - startedAt >= maxMs;
   for (;;) {
     const passedMs = performance.now() - startedAt;
-    const isLast = passedMs >= timeoutMs;
+    const isLast = passedMs >= timeoutMs && (timeoutMs === 0 || isOver(view, startedAt + timeoutMs));
     if (isLast || isAtRest()) {
       const features = isPatient(passedMs, timeoutMs) ? asRecorded : forContents;
       const outcome = await evaluateOnce(view, check, features).catch(explainError);
@@ -53,7 +50,7 @@ const explainError = (error: Error): CheckOutcome => ({
   target: null,
 });
 
-async function evaluateOnce(view: CheckView, check: Check, features: readonly FoundBy[]): Promise<CheckOutcome> {
+async function evaluateOnce(view: Places, check: Check, features: readonly FoundBy[]): Promise<CheckOutcome> {
   const { page } = view;
   switch (check.kind) {
     case 'visible':
@@ -70,7 +67,7 @@ async function evaluateOnce(view: CheckView, check: Check, features: readonly Fo
     }
     case 'count': {
       const count = await countVisible(page, check.role, check.name);
-      return { holds: count === check.count, seen: String(count), target: null };
+      return { holds: count === check.count, seen: `${count} ${count === 1 ? 'is' : 'are'} visible`, target: null };
     }
     case 'url':
       return { holds: page.url().includes(check.contains), seen: page.url(), target: null };
@@ -81,11 +78,11 @@ async function evaluateOnce(view: CheckView, check: Check, features: readonly Fo
   }
 }
 
-const locateNow = (view: CheckView, place: Place, features: readonly FoundBy[]): Promise<LocatedPlace> =>
+const locateNow = (view: Places, place: Place, features: readonly FoundBy[]): Promise<LocatedPlace> =>
   locatePlace(view, place, features, 0);
 
 async function checkPresence(
-  view: CheckView,
+  view: Places,
   place: Place,
   kind: 'visible' | 'hidden',
   features: readonly FoundBy[],
@@ -105,14 +102,14 @@ interface Presence {
   readonly name: string;
 }
 
-async function lookAtRef(view: CheckView, place: Place): Promise<Presence> {
+async function lookAtRef(view: Places, place: Place): Promise<Presence> {
   const located = await locateNow(view, place, []);
   if (located.outcome !== 'found') return { isVisible: false, target: null, name: 'the element' };
   const { target, locator } = located;
   return { isVisible: await locator.isVisible(), target, name: nameTarget(target) };
 }
 
-async function lookFor(view: CheckView, target: Target, features: readonly FoundBy[]): Promise<Presence> {
+async function lookFor(view: Places, target: Target, features: readonly FoundBy[]): Promise<Presence> {
   const locators = listFrames(view.page).map((frame) => locate(frame, target, 'role_and_name'));
   if (await isAnyVisible(locators)) return { isVisible: true, target, name: nameTarget(target) };
   // A part without a name is the page's layout. One with a name, such as a dialog, is what the check is about.
@@ -122,7 +119,7 @@ async function lookFor(view: CheckView, target: Target, features: readonly Found
   return { isVisible: now !== undefined, target: now ?? target, name: nameTarget(now ?? target) };
 }
 
-async function lookForRemains(view: CheckView, target: Target): Promise<Presence> {
+async function lookForRemains(view: Places, target: Target): Promise<Presence> {
   const locators = listFrames(view.page).flatMap((frame) => locateRemains(frame, target));
   return { isVisible: await isAnyVisible(locators), target, name: nameTarget(target) };
 }
@@ -134,7 +131,7 @@ async function isAnyVisible(locators: readonly (Locator | undefined)[]): Promise
 }
 
 async function checkText(
-  view: CheckView,
+  view: Places,
   text: string,
   place: Place | null,
   expected: boolean,

@@ -2,11 +2,16 @@
 // that we refused a request is no fault of the page.
 import type { BrowserContext, ConsoleMessage, Request, Response } from 'playwright-core';
 import type { Destinations } from './destinations.ts';
+import { watchRepeats } from './repeats.ts';
 import type { Evidence, NetworkFailure, PageMessage } from './types.ts';
 
 export interface EvidenceCollector {
   beginStep(number: number): void;
+  /** Something is done in the page now. */
+  beginAction(): void;
   note(text: string): void;
+  /** A limit of the network was reached. */
+  noteLimit(limit: string): void;
   build(): Evidence;
 }
 
@@ -24,7 +29,13 @@ export function collectEvidence(
   const pageErrors: PageMessage[] = [];
   const failures = new Map<string, Counted>();
   const notes: PageMessage[] = [];
-  let [step, cut] = [0, false];
+  const showUrl = (text: string): string => {
+    const url = URL.parse(text);
+    const shown = url === null || url.origin === origin ? (url?.pathname ?? '') : url.origin + url.pathname;
+    return shown.slice(0, maxUrlLength);
+  };
+  const repeats = watchRepeats(context, showUrl);
+  let [step, cut, exhausted] = [0, false, false];
 
   function add(list: PageMessage[], text: string): void {
     if (list.length < maxEntries) list.push({ text: text.slice(0, maxTextLength), step });
@@ -41,8 +52,7 @@ export function collectEvidence(
     const url = URL.parse(request.url());
     if (url === null || !/^https?:$/.test(url.protocol) || destinations.isBlocked(url)) return;
     if (url.pathname === '/favicon.ico') return; // browsers ask for it, not pages
-    const shown = url.origin === origin ? url.pathname : url.origin + url.pathname;
-    const failure = { url: shown.slice(0, maxUrlLength), method: request.method(), status, reason, step };
+    const failure = { url: showUrl(request.url()), method: request.method(), status, reason, step };
     const key = JSON.stringify([failure.method, failure.url, reason]);
     const known = failures.get(key);
     // What is often harmless must not take the room of what is not.
@@ -73,14 +83,22 @@ export function collectEvidence(
   return {
     beginStep(number) {
       step = number;
+      repeats.beginStep(number);
     },
+    beginAction: repeats.beginAction,
     note: (text) => add(notes, text),
+    noteLimit(limit) {
+      exhausted = true;
+      add(notes, `The session has used all its ${limit}: requests after that failed.`);
+    },
     build: () => ({
       console_errors: [...consoleErrors],
       page_errors: [...pageErrors],
       network_failures: [...failures.values()].map(describeFailure),
+      repeated_requests: repeats.list(),
       notes: [...notes],
       blocked: destinations.listBlocked(),
+      exhausted,
       cut,
     }),
   };

@@ -36,7 +36,18 @@ const patientPart = 0.6;
 export interface SearchView {
   /** The page that is acted on. It may change meanwhile. */
   readonly page: Page;
+  /** How long nothing was done in the page and the page has asked for nothing, 0 while it waits for an answer. */
+  readonly quietMs: number;
 }
+
+/** How much longer than the deadline a page that waits for an answer is waited for: a slow server is not a missing element. */
+const answerMs = 10_000;
+
+/** Whether there is no more to wait for. `deadline` 0: there never was. */
+export const isOver = ({ quietMs }: SearchView, deadline: number): boolean => {
+  const lateMs = performance.now() - deadline;
+  return lateMs >= 0 && (quietMs > 0 || lateMs >= answerMs);
+};
 
 export const isPatient = (passedMs: number, timeoutMs: number): boolean => passedMs < patientPart * timeoutMs;
 
@@ -55,7 +66,7 @@ export async function findTarget(
     const now = performance.now();
     const tried = isPatient(now - startedAt, deadline - startedAt) ? asRecorded : features;
     const search = await searchOnce(view.page, target, tried, accept);
-    if (search.found !== undefined || now >= deadline) return search;
+    if (search.found !== undefined || (now >= deadline && isOver(view, deadline))) return search;
     await wait(pollMs);
   }
 }

@@ -125,9 +125,7 @@ async function startSession(
   const home = new URL(url);
   const destinations = createDestinations([home.origin, ...alsoAllowed], openDns);
   let evidence: EvidenceCollector | undefined;
-  const proxy: SessionProxy = await startProxy(destinations, (limit) =>
-    evidence?.note(`The session has used all its ${limit}: requests after that failed.`),
-  );
+  const proxy: SessionProxy = await startProxy(destinations, (limit) => evidence?.noteLimit(limit));
   const ending = createEnding(onFailure);
   const cancel = () => void ending.close().catch(() => {}); // whoever opens the session is told below
   try {
@@ -146,7 +144,7 @@ async function startSession(
     signal.throwIfAborted();
     signal.removeEventListener('abort', cancel);
     const { gone, close } = ending;
-    return createSession({ processId, context, pages, evidence, trace, home, actionMs, gone, close });
+    return createSession({ processId, browser, context, pages, evidence, trace, home, actionMs, gone, close });
   } catch (error) {
     await ending.close().finally(() => proxy.close());
     throw error;

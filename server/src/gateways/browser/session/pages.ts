@@ -8,6 +8,12 @@ export interface Pages {
   readonly current: Page;
   /** How long nothing was done in the page and the page has asked for nothing, 0 while it waits for an answer. */
   readonly quietMs: number;
+  /** An action begins: from now on questions are answered with OK, as by a person who goes on. */
+  beginAction(): void;
+  /** Until the next action, questions are answered with Cancel. */
+  refuseQuestions(): void;
+  /** How questions were answered since the action began. */
+  readonly answers: { readonly accepted: number; readonly refused: number };
   /** Something was done in the page. It may not have asked for anything yet. */
   noteAction(): void;
   /** Waits until the page has been quiet for `restMs`, at most `maxMs`. */
@@ -35,7 +41,8 @@ export async function openPages(
   const open: Page[] = [];
   /** When they began. */
   const pending = new Map<Request, number>();
-  let [dialogs, lastActivityMs] = [0, 0];
+  let [dialogs, lastActivityMs, mayConfirm] = [0, 0, true];
+  let answers = { accepted: 0, refused: 0 };
 
   function add(page: Page): void {
     if (open.length >= maxPages) {
@@ -51,11 +58,13 @@ export async function openPages(
     });
   }
 
-  /** As a person who goes on: only what asks for a text is left unanswered. */
+  /** What asks for a text is left unanswered. What only tells something is always accepted. */
   async function answer(dialog: Dialog): Promise<void> {
     dialogs += 1;
     if (dialogs > maxDialogs) return onCrash('the page opened too many dialogs');
-    const isAccepted = dialog.type() !== 'prompt';
+    const isQuestion = dialog.type() === 'confirm';
+    const isAccepted = isQuestion ? mayConfirm : dialog.type() !== 'prompt';
+    if (isQuestion) answers[isAccepted ? 'accepted' : 'refused'] += 1;
     evidence.note(`${isAccepted ? 'Accepted' : 'Dismissed'} a dialog (${dialog.type()}): ${dialog.message()}`);
     await (isAccepted ? dialog.accept() : dialog.dismiss()).catch(() => {});
   }
@@ -84,6 +93,16 @@ export async function openPages(
     },
     get quietMs() {
       return measureQuiet();
+    },
+    beginAction() {
+      mayConfirm = true;
+      answers = { accepted: 0, refused: 0 };
+    },
+    refuseQuestions() {
+      mayConfirm = false;
+    },
+    get answers() {
+      return answers;
     },
     noteAction() {
       lastActivityMs = performance.now();

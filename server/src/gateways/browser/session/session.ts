@@ -1,5 +1,6 @@
 // Owns one session: a browser with one app, what is done in it, and its end.
-import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { type ActionView, performAction } from './actions.ts';
 import { evaluateCheck } from './checks.ts';
 import type { EvidenceCollector } from './evidence.ts';
@@ -7,10 +8,11 @@ import type { Pages } from './pages.ts';
 import type { TakenSnapshot } from './place.ts';
 import type { Trace } from './trace.ts';
 import { readTree, renderTree } from './tree.ts';
-import { type BrowserSession, SessionGone } from './types.ts';
+import { type ActionOutcome, type BrowserSession, SessionGone } from './types.ts';
 
 export interface SessionParts {
   readonly processId: number;
+  readonly browser: Browser;
   readonly context: BrowserContext;
   readonly pages: Pages;
   readonly evidence: EvidenceCollector;
@@ -33,6 +35,9 @@ const lastRestMs = 500;
 const stuckMs = 25_000;
 const snapshotMs = 10_000;
 const screenshotMs = 5_000;
+const pulseMs = 5_000;
+/** How long it takes at most until a browser that exited is noticed. */
+const goneMs = 1_000;
 const picture = { width: 1_280, height: 1_024 };
 
 export function createSession(parts: SessionParts): BrowserSession {
@@ -40,6 +45,7 @@ export function createSession(parts: SessionParts): BrowserSession {
   const painters = new WeakMap<Page, Promise<CDPSession>>();
   let taken: TakenSnapshot | undefined;
   let lastPicture: Buffer | undefined;
+  let pulse: Promise<CDPSession> | undefined;
 
   const view: ActionView = {
     home: parts.home,
@@ -53,6 +59,7 @@ export function createSession(parts: SessionParts): BrowserSession {
     get taken() {
       return taken;
     },
+    refuseQuestions: pages.refuseQuestions,
   };
 
   /** Ends with the session, with the signal, and when the page does not answer. */
@@ -76,6 +83,18 @@ export function createSession(parts: SessionParts): BrowserSession {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** What failed says something about the page only if the browser was there: that it is gone is told a moment later. */
+  async function requireBrowser(): Promise<void> {
+    try {
+      pulse ??= parts.browser.newBrowserCDPSession();
+      await run(async () => (await pulse)?.send('Browser.getVersion'), pulseMs);
+    } catch (error) {
+      if (error instanceof PageStuck) return; // it is there, and busy
+      await Promise.race([parts.gone, wait(goneMs, undefined, { ref: false })]);
+      throw error instanceof SessionGone ? error : new SessionGone('The browser does not answer.');
     }
   }
 
@@ -110,8 +129,14 @@ export function createSession(parts: SessionParts): BrowserSession {
     settle: () => run(() => pages.settle(settleMs, lastRestMs), stuckMs),
     snapshot: (maxLength = defaultTreeLength) => run(() => takeSnapshot(maxLength), stuckMs),
     async act(action, signal) {
+      if (action.action !== 'wait') {
+        evidence.beginAction();
+        pages.beginAction();
+      }
       try {
-        return await run(() => performAction(view, action), stuckMs, signal);
+        const outcome = await run(() => performAction(view, action), stuckMs, signal);
+        if (outcome.outcome !== 'done') await requireBrowser();
+        return withAnswers(outcome, pages.answers);
       } catch (error) {
         if (error instanceof PageStuck) return { outcome: 'not_possible', why: error.message };
         throw error;
@@ -121,7 +146,9 @@ export function createSession(parts: SessionParts): BrowserSession {
     },
     async check(check, signal, timeoutMs = defaultCheckMs) {
       try {
-        return await run(() => evaluateCheck(view, check, timeoutMs), timeoutMs + stuckMs, signal);
+        const outcome = await run(() => evaluateCheck(view, check, timeoutMs), timeoutMs + stuckMs, signal);
+        if (!outcome.holds) await requireBrowser();
+        return outcome;
       } catch (error) {
         if (error instanceof PageStuck) return { holds: false, seen: error.message, target: null };
         throw error;
@@ -140,3 +167,12 @@ export function createSession(parts: SessionParts): BrowserSession {
 }
 
 class PageStuck extends Error {}
+
+/** An action that was cancelled by our answer was not done. */
+function withAnswers(outcome: ActionOutcome, { accepted, refused }: Pages['answers']): ActionOutcome {
+  if (outcome.outcome !== 'done') return outcome;
+  if (refused === 0) return { ...outcome, confirmed: accepted > 0 };
+  const why =
+    'The browser asked a question that was not recorded. It was answered with Cancel: the element has changed.';
+  return { outcome: 'not_possible', why };
+}

@@ -1,4 +1,5 @@
 // Owns describing an element so that it can be found again: by what a person sees of it and around it.
+import { unquote } from '../../../kit/text.ts';
 import type { ElementDetails } from './in-page.ts';
 import type { TreeNode } from './tree.ts';
 import type { Target } from './types.ts';
@@ -85,15 +86,9 @@ export interface Container {
 export function parseContainer(text: string | null): Container | undefined {
   const [, role, quoted] = /^([a-z]+)(?: (".*"))?$/s.exec(text ?? '') ?? [];
   if (role === undefined) return undefined;
-  return { role, name: quoted === undefined ? null : unquote(quoted), isItem: itemRoles.has(role) };
-}
-
-function unquote(text: string): string {
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return text; // a recording of somebody else
-  }
+  // What is not quoted as we do comes from a recording of somebody else.
+  const name = quoted === undefined ? null : (unquote(quoted) ?? quoted);
+  return { role, name, isItem: itemRoles.has(role) };
 }
 
 /** The first text of an item that the items beside it do not have. Numbers and times change from run to run. */

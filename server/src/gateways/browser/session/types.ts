@@ -27,7 +27,7 @@ export type Place = { readonly ref: string } | { readonly target: Target };
 export type PageAction =
   /** `path` is a path, or a URL of the app's own origin. Everything else is `not_possible`. */
   | { readonly action: 'open'; readonly path: string }
-  | { readonly action: 'click'; readonly place: Place }
+  | { readonly action: 'click'; readonly place: Place; readonly confirms?: Confirms }
   /**
    * Replaces what the field contains. `submit` presses Enter afterwards. A `secret` is only typed on the app's own origin, and
    * only into a password field if the element was not found as it was recorded.
@@ -38,12 +38,20 @@ export type PageAction =
       readonly text: string;
       readonly submit: boolean;
       readonly secret?: boolean;
+      readonly confirms?: Confirms;
     }
   /** `option` is the text that a person sees, or the value. */
-  | { readonly action: 'select'; readonly place: Place; readonly option: string }
+  | { readonly action: 'select'; readonly place: Place; readonly option: string; readonly confirms?: Confirms }
   | { readonly action: 'resize'; readonly width: number; readonly height: number }
   /** `not_possible` if the check does not hold until the deadline, 15 s. */
   | { readonly action: 'wait'; readonly check: Check };
+
+/**
+ * Whether the recorded action was followed by a question of the browser, `confirm()`, which was answered with OK. If its element is
+ * found as it was recorded, every question is. Otherwise one that was not recorded is answered with Cancel, and the action is
+ * `not_possible`: another element may ask about something else.
+ */
+export type Confirms = boolean | undefined;
 
 /** Evaluated until it holds, or the deadline passes. */
 export type Check =
@@ -70,6 +78,8 @@ export type ActionOutcome =
       readonly found_by: FoundBy | null;
       /** What was found in place of the recorded target, if it was not found by `role_and_name`. */
       readonly now: Target | null;
+      /** A question of the browser was answered with OK. */
+      readonly confirmed: boolean;
     }
   | {
       readonly outcome: 'not_found' | 'ambiguous' | 'not_possible';
@@ -102,6 +112,16 @@ export interface NetworkFailure {
   readonly step: number;
 }
 
+/** One step created the same record several times. */
+export interface RepeatedRequest {
+  /** As that of a NetworkFailure. */
+  readonly url: string;
+  readonly method: string;
+  /** How many records were created. */
+  readonly count: number;
+  readonly step: number;
+}
+
 export interface Evidence {
   /** What the page, or the browser about it, wrote to the console as an error. */
   readonly console_errors: readonly PageMessage[];
@@ -112,10 +132,14 @@ export interface Evidence {
    * only.
    */
   readonly network_failures: readonly NetworkFailure[];
+  /** Sent again at once with the same content, and each created a record of its own. */
+  readonly repeated_requests: readonly RepeatedRequest[];
   /** Dialogs that were answered, downloads and windows that were refused. They are no faults. */
   readonly notes: readonly PageMessage[];
   /** Hosts that the page asked for and that are not allowed. */
   readonly blocked: readonly string[];
+  /** The page has used all that a session may use of the network: requests after that failed. */
+  readonly exhausted: boolean;
   /** There were more faults than are listed. Requests that were answered with 4xx, and notes, do not count. */
   readonly cut: boolean;
 }

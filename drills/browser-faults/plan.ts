@@ -1,0 +1,41 @@
+// Owns the plan of the drill: which fault hits which run and when, drawn from the seed before anything begins, so that every kind occurs.
+import type { Random } from '../lib/random.ts';
+
+/**
+ * `delete at once`: the test is deleted before its run has a browser, or as soon as it has one. `delete`: while it is used.
+ * `browser` and `worker`: the browser of the run, or the worker that has it, is killed.
+ */
+export type Fault = 'delete at once' | 'delete' | 'browser' | 'worker';
+
+export interface PlannedRun {
+  readonly number: number;
+  readonly fault: Fault | undefined;
+  /** After the run was started, or after it has its browser. A run takes longer than this. */
+  readonly afterMs: number;
+}
+
+export type Counts = Readonly<Record<Fault | 'none', number>>;
+
+const withinMs: Readonly<Record<Fault, number>> = {
+  'delete at once': 300,
+  delete: 2_000,
+  browser: 2_000,
+  worker: 2_000,
+};
+
+export function planRuns(random: Random, counts: Counts): PlannedRun[] {
+  const faults = Object.entries(counts).flatMap(([name, count]) =>
+    Array.from({ length: count }, () => (name === 'none' ? undefined : (name as Fault))),
+  );
+  return shuffle(random, faults).map((fault, number) => {
+    const afterMs = Math.round(random() * (fault === undefined ? 0 : withinMs[fault]));
+    return { number, fault, afterMs };
+  });
+}
+
+function shuffle<Item>(random: Random, items: readonly Item[]): Item[] {
+  const drawn = items.map((item) => ({ item, key: random() }));
+  return drawn.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+}
+
+export const isDeletion = (fault: Fault | undefined): boolean => fault === 'delete' || fault === 'delete at once';
