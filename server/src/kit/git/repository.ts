@@ -1,0 +1,107 @@
+// Owns a bare repository on this machine's disk. It has no work tree, no hooks and no settings but ours, so that nothing that it
+// contains is ever run.
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readBundle, writeBundle } from './bundle.ts';
+import { changesSubmodules, diff } from './diff.ts';
+import { GitError, requireGit, runGit } from './run.ts';
+import { search } from './search.ts';
+import { checkId, listTree, readBlob, writeTree } from './trees.ts';
+import { type BareRepository, BundleRefused, type MergeResult, type NewCommit } from './types.ts';
+
+/** Created if it does not exist. Ids are those of SHA-1 repositories. */
+export async function openBareRepository(folder: string): Promise<BareRepository> {
+  if (!existsSync(join(folder, 'HEAD'))) {
+    await mkdir(folder, { recursive: true });
+    await requireGit(folder, ['init', '--quiet', '--bare', '--template=', '--object-format=sha1', folder]);
+  }
+
+  const resolve = async (ref: string): Promise<string | undefined> => {
+    const result = await runGit(folder, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
+    const id = result.stdout.toString('utf8').trim();
+    return result.status === 0 && /^[0-9a-f]{40}$/.test(id) ? id : undefined;
+  };
+  const treeOf = async (commit: string): Promise<string> =>
+    (await requireGit(folder, ['rev-parse', '--verify', `${checkId(commit)}^{tree}`])).toString('utf8').trim();
+
+  return {
+    folder,
+    resolve,
+    treeOf,
+    listTree: (tree, path, limit) => listTree(folder, tree, path, limit),
+    readBlob: (tree, path, maxBytes) => readBlob(folder, tree, path, maxBytes),
+    search: (tree, pattern, options) => search(folder, tree, pattern, options),
+    writeTree: (tree, changes) => writeTree(folder, tree, changes),
+    diff: (from, to, options) => diff(folder, from, to, options),
+    changesSubmodules: (from, to) => changesSubmodules(folder, from, to),
+    commit: (commit) => writeCommit(folder, commit),
+    async isAncestor(ancestor, descendant) {
+      const args = ['merge-base', '--is-ancestor', checkId(ancestor), checkId(descendant)];
+      const result = await runGit(folder, args);
+      if (result.status === 0 || result.status === 1) return result.status === 0;
+      // Not in this repository, so not above what is.
+      if ((await resolve(ancestor)) === undefined) return false;
+      throw new GitError('merge-base', result);
+    },
+    merge: (ours, theirs) => merge(folder, checkId(ours), checkId(theirs)),
+    async createBundle(file, tree, base) {
+      const commit = await writeCommit(folder, { tree, parents: [base], message: 'checkpoint', ...checkpointAuthor });
+      await writeBundle(folder, file, commit, base);
+    },
+    async readBundle(file, maxBytes) {
+      const commit = await readBundle(folder, file, maxBytes);
+      if ((await resolve(commit)) === undefined) throw new BundleRefused('The bundle lacks the commit that it names.');
+      return treeOf(commit);
+    },
+    measurePacks: () => measurePacks(join(folder, 'objects/pack')),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function measurePacks(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const name of await readdir(folder)) bytes += (await stat(join(folder, name))).size;
+  return bytes;
+}
+
+const checkpointAuthor = { author: { name: 'plinth', email: 'plinth@localhost' }, date: new Date(0) };
+
+async function writeCommit(folder: string, { tree, parents, message, author, date }: NewCommit): Promise<string> {
+  const when = `@${Math.floor(date.getTime() / 1000)} +0000`;
+  const args = ['commit-tree', checkId(tree), ...parents.flatMap((parent) => ['-p', checkId(parent)]), '-F', '-'];
+  const output = await requireGit(folder, args, {
+    input: message.replaceAll('\0', ''),
+    environment: {
+      GIT_AUTHOR_NAME: author.name,
+      GIT_AUTHOR_EMAIL: author.email,
+      GIT_AUTHOR_DATE: when,
+      GIT_COMMITTER_NAME: author.name,
+      GIT_COMMITTER_EMAIL: author.email,
+      GIT_COMMITTER_DATE: when,
+    },
+  });
+  return output.toString('utf8').trim();
+}
+
+async function merge(folder: string, ours: string, theirs: string): Promise<MergeResult> {
+  const based = await runGit(folder, ['merge-base', ours, theirs]);
+  if (based.status === 1) return { outcome: 'unrelated' };
+  if (based.status !== 0) throw new GitError('merge-base', based);
+  const base = based.stdout.toString('utf8').trim();
+  const merged = await runGit(folder, [
+    'merge-tree',
+    '--write-tree',
+    '-z',
+    '--name-only',
+    '--no-messages',
+    ours,
+    theirs,
+  ]);
+  if (merged.status !== 0 && merged.status !== 1) throw new GitError('merge-tree', merged);
+  const [tree = '', ...paths] = merged.stdout
+    .toString('utf8')
+    .split('\0')
+    .filter((part) => part !== '');
+  return merged.status === 0 ? { outcome: 'merged', tree, base } : { outcome: 'conflicts', paths, base };
+}

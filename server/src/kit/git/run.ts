@@ -1,0 +1,222 @@
+// Owns how git is started: a fixed list of arguments, an environment that contains nothing of ours, settings that keep a repository
+// from running or reaching anything, and bounds for time, memory, file size and output.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+
+export interface GitOptions {
+  /** Written to git's standard input. */
+  readonly input?: Buffer | string | Readable;
+  /** Beside those that every command has: `http.extraHeader` and the like. In the environment, so that no other process sees them. */
+  readonly config?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Default 60,000. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Standard output is cut here, and git is stopped. Default 16 MiB. */
+  readonly maxOutputBytes?: number;
+  /** Git is stopped when it has written so many records that end with this byte. */
+  readonly maxRecords?: { readonly end: number; readonly count: number };
+  /** Of each file that git writes. Default 4 GiB. */
+  readonly maxFileBytes?: number;
+  /** Called with each part of the standard output, which is then not kept. */
+  readonly onOutput?: (chunk: Buffer) => void | Promise<void>;
+  /** Whether git may use the network (http and https). */
+  readonly network?: boolean;
+}
+
+export interface GitResult {
+  /** `cut`: there was more output than wanted. */
+  readonly end: 'exited' | 'cut' | 'timed_out' | 'stopped';
+  /** Null if git was killed. */
+  readonly status: number | null;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+/** Git failed where it must not. */
+export class GitError extends Error {
+  readonly result: GitResult;
+
+  constructor(command: string, result: GitResult) {
+    super(`git ${command} ${result.end === 'exited' ? `ended with ${result.status}` : result.end}: ${result.stderr}`);
+    this.result = result;
+  }
+}
+
+const searchPath = '/usr/local/bin:/usr/bin:/bin';
+const defaultTimeoutMs = 60_000;
+const defaultOutputBytes = 16 * 1024 * 1024;
+const defaultFileBytes = 4 * 1024 ** 3;
+/** Of one process. A pack of a few KB can describe objects of many GB. */
+const memoryBytes = 2 * 1024 ** 3;
+const maxErrorBytes = 16 * 1024;
+
+/** These beat the settings of the repository, so that nothing in it is run and nothing but what we name is contacted. */
+const fixedConfig: Readonly<Record<string, string>> = {
+  'core.hooksPath': '/dev/null',
+  'core.fsmonitor': 'false',
+  'core.attributesFile': '/dev/null',
+  'core.excludesFile': '/dev/null',
+  'core.sshCommand': '/bin/false',
+  'core.askPass': '/bin/false',
+  'core.protectHFS': 'true',
+  'core.protectNTFS': 'true',
+  'core.bigFileThreshold': '32m',
+  'core.packedGitWindowSize': '64m',
+  'core.packedGitLimit': '512m',
+  'core.commitGraph': 'false',
+  // A copy of what is elsewhere: after a power failure it is fetched anew.
+  'core.fsync': 'none',
+  'credential.helper': '',
+  'gc.auto': '0',
+  'maintenance.auto': 'false',
+  'pack.threads': '1',
+  'submodule.recurse': 'false',
+  'fetch.recurseSubmodules': 'false',
+  'push.recurseSubmodules': 'no',
+  'push.gpgSign': 'false',
+  'commit.gpgSign': 'false',
+  // Small fetches too become a checked pack, not loose objects.
+  'transfer.unpackLimit': '1',
+  'transfer.fsckObjects': 'true',
+  'fetch.fsckObjects': 'true',
+  'receive.fsckObjects': 'true',
+  // Old, harmless faults that many repositories have in their history.
+  'fetch.fsck.zeroPaddedFilemode': 'warn',
+  'fetch.fsck.missingSpaceBeforeDate': 'warn',
+  'fetch.fsck.missingSpaceBeforeEmail': 'warn',
+  'fetch.fsck.badTimezone': 'warn',
+  'protocol.allow': 'never',
+  'http.followRedirects': 'false',
+  'http.sslVerify': 'true',
+  'http.proxy': '',
+  'http.lowSpeedLimit': '1000',
+  'http.lowSpeedTime': '30',
+};
+
+const networkConfig: Readonly<Record<string, string>> = {
+  'protocol.http.allow': 'always',
+  'protocol.https.allow': 'always',
+};
+
+/** Runs git in a bare repository. Its failure is part of the result; throws only if git can't be started. */
+export async function runGit(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
+  const { timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultOutputBytes, signal } = options;
+  if (signal?.aborted) return { end: 'stopped', status: null, stdout: Buffer.alloc(0), stderr: '' };
+  const [file = '', ...rest] = [...limitProcess(options.maxFileBytes ?? defaultFileBytes), 'git', ...args];
+  const child = spawn(file, rest, {
+    cwd: folder,
+    env: buildEnvironment(folder, options),
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true, // a process group of its own, to be killed as a whole
+  });
+  let end: GitResult['end'] = 'exited';
+  const stop = (why: GitResult['end']) => {
+    if (end === 'exited') end = why;
+    killGroup(child.pid);
+  };
+  const onAbort = () => stop('stopped');
+  signal?.addEventListener('abort', onAbort);
+  const timer = setTimeout(() => stop('timed_out'), timeoutMs);
+
+  const chunks: Buffer[] = [];
+  let keptBytes = 0;
+  let records = 0;
+  const readOutput = async () => {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      if (options.onOutput !== undefined) {
+        await options.onOutput(chunk);
+        continue;
+      }
+      chunks.push(chunk.subarray(0, maxOutputBytes - keptBytes));
+      keptBytes += chunk.length;
+      if (options.maxRecords !== undefined) records += countBytes(chunk, options.maxRecords.end);
+      if (keptBytes > maxOutputBytes || records >= (options.maxRecords?.count ?? Number.POSITIVE_INFINITY)) {
+        stop('cut');
+        return;
+      }
+    }
+  };
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (stderr.length < maxErrorBytes) stderr += chunk.toString('utf8').slice(0, maxErrorBytes - stderr.length);
+  });
+  child.stdin.on('error', () => {}); // git may end without having read everything
+  try {
+    const closed = new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    closed.catch(() => {});
+    feed(child.stdin, options.input, stop);
+    const reading = readOutput().finally(() => child.stdout.destroy());
+    const [status] = await Promise.all([closed, reading]);
+    return { end, status, stdout: Buffer.concat(chunks), stderr };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+/** As `runGit`, for what fails only through a fault of ours or of the repository. */
+export async function requireGit(folder: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
+  const result = await runGit(folder, args, options);
+  if (result.end !== 'exited' || result.status !== 0) throw new GitError(args[0] ?? '', result);
+  return result.stdout;
+}
+
+function feed(stdin: NodeJS.WritableStream, input: GitOptions['input'], stop: (why: 'stopped') => void): void {
+  if (input === undefined || typeof input === 'string' || Buffer.isBuffer(input)) {
+    stdin.end(input ?? '');
+    return;
+  }
+  input.once('error', () => stop('stopped'));
+  input.pipe(stdin);
+}
+
+const countBytes = (chunk: Buffer, byte: number): number => {
+  let count = 0;
+  for (let at = chunk.indexOf(byte); at !== -1; at = chunk.indexOf(byte, at + 1)) count += 1;
+  return count;
+};
+
+function buildEnvironment(folder: string, { config, environment, network }: GitOptions): Record<string, string> {
+  const settings = Object.entries({ ...fixedConfig, ...(network ? networkConfig : {}), ...config });
+  return {
+    PATH: searchPath,
+    HOME: '/nonexistent',
+    LC_ALL: 'C.UTF-8',
+    GIT_DIR: folder,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_LITERAL_PATHSPECS: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    ...environment,
+    GIT_CONFIG_COUNT: String(settings.length),
+    ...Object.fromEntries(
+      settings.flatMap(([key, value], index) => [
+        [`GIT_CONFIG_KEY_${index}`, key],
+        [`GIT_CONFIG_VALUE_${index}`, value],
+      ]),
+    ),
+  };
+}
+
+const prlimit = ['/usr/bin/prlimit', '/bin/prlimit'].find(existsSync);
+
+/** Holds for everything that git starts. Without util-linux there are no such limits, but those of time and output hold. */
+const limitProcess = (maxFileBytes: number): string[] =>
+  prlimit === undefined ? [] : [prlimit, `--as=${memoryBytes}`, `--fsize=${maxFileBytes}`, '--core=0', '--'];
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // no process is left
+  }
+}
