@@ -1,0 +1,266 @@
+// Owns the control groups that bound the memory and the processes of a command, in both versions that Linux has. One command,
+// one group: it also tells which processes belong to the command, whatever they do to hide.
+import { readFileSync, readlinkSync } from 'node:fs';
+import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+export interface GroupLimits {
+  memoryBytes: number;
+  processes: number;
+}
+
+export interface ControlGroup {
+  /** A process that writes 0 into the `cgroup.procs` of each joins the group. */
+  readonly folders: readonly string[];
+  /** Which limit was reached, if any. */
+  findExcess(): Promise<'out_of_memory' | 'too_many_processes' | undefined>;
+  listProcesses(): Promise<number[]>;
+  /** Resolves when no process is left. Throws if there still is one after 5 s. */
+  kill(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export interface ControlGroups {
+  create(limits: GroupLimits): Promise<ControlGroup>;
+  /** Kills and removes what processes of Plinth have left behind that no longer run. */
+  removeLeftovers(): Promise<void>;
+}
+
+/** The folders below which this process may make groups. In version 2 both are the same. */
+interface Hierarchy {
+  readonly version: 1 | 2;
+  readonly pids: string;
+  readonly memory: string;
+}
+
+/** Why there are no groups. Its message is for the operator. */
+export class NoControlGroups extends Error {}
+
+const pollMs = 10;
+const killedWithinMs = 5_000;
+
+/** `configured` is a folder below which to make groups, relative to that of a controller in version 1. */
+export async function openControlGroups(configured: string | undefined): Promise<ControlGroups> {
+  const hierarchy = await findHierarchy(configured);
+  const bases = [...new Set([hierarchy.pids, hierarchy.memory])];
+  let count = 0;
+
+  return {
+    async create(limits) {
+      count += 1;
+      const name = `${ownerName()}-${count}`;
+      const folders = bases.map((base) => join(base, name));
+      try {
+        for (const folder of folders) await mkdir(folder);
+        await setLimits(hierarchy.version, join(hierarchy.pids, name), join(hierarchy.memory, name), limits);
+      } catch (error) {
+        await removeFolders(folders);
+        throw error;
+      }
+      return createGroup(hierarchy.version, join(hierarchy.pids, name), join(hierarchy.memory, name), folders);
+    },
+    async removeLeftovers() {
+      for (const base of bases)
+        for (const name of await readdir(base))
+          if (isAbandoned(name)) {
+            const folder = join(base, name);
+            await killAll(folder);
+            await removeFolders([folder]);
+          }
+    },
+  };
+}
+
+function createGroup(version: 1 | 2, pids: string, memory: string, folders: readonly string[]): ControlGroup {
+  const oomFile = join(memory, version === 1 ? 'memory.oom_control' : 'memory.events');
+  return {
+    folders,
+    async findExcess() {
+      if ((await readCount(oomFile, 'oom_kill')) > 0) return 'out_of_memory';
+      return (await readCount(join(pids, 'pids.events'), 'max')) > 0 ? 'too_many_processes' : undefined;
+    },
+    listProcesses: () => listProcesses(pids),
+    async kill() {
+      for (const folder of folders) await killAll(folder);
+    },
+    remove: () => removeFolders(folders),
+  };
+}
+
+async function setLimits(version: 1 | 2, pids: string, memory: string, limits: GroupLimits): Promise<void> {
+  const bytes = String(limits.memoryBytes);
+  await writeFile(join(pids, 'pids.max'), String(limits.processes));
+  if (version === 1) {
+    await writeFile(join(memory, 'memory.limit_in_bytes'), bytes);
+    await writeIfThere(join(memory, 'memory.memsw.limit_in_bytes'), bytes); // memory and swap together
+  } else {
+    await writeFile(join(memory, 'memory.max'), bytes);
+    await writeIfThere(join(memory, 'memory.swap.max'), '0');
+  }
+}
+
+/** Kernels without swap accounting lack the file. */
+async function writeIfThere(file: string, text: string): Promise<void> {
+  await writeFile(file, text, { flag: 'r+' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+}
+
+/** Example: `oom_kill_disable 0\nunder_oom 0\noom_kill 3\n` → 3. A group that is gone has no count. */
+async function readCount(file: string, name: string): Promise<number> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+}
+
+async function listProcesses(folder: string): Promise<number[]> {
+  const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENODEV') return '';
+    throw error;
+  });
+  return text.split('\n').filter(Boolean).map(Number);
+}
+
+async function killAll(folder: string): Promise<void> {
+  // No process can be started while the others are killed one by one.
+  await writeFile(join(folder, 'pids.max'), '0', { flag: 'r+' }).catch(() => undefined);
+  await writeFile(join(folder, 'cgroup.kill'), '1', { flag: 'r+' }).catch(() => undefined); // version 2
+  const startedAt = performance.now();
+  for (let left = await listProcesses(folder); left.length > 0; left = await listProcesses(folder)) {
+    if (performance.now() - startedAt > killedWithinMs)
+      throw new Error(`processes of a command are still there after SIGKILL: ${left.join(', ')}`);
+    for (const pid of left) if (pid > 0) killProcess(pid);
+    await wait(pollMs);
+  }
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just exited. If not, it is still listed.
+  }
+}
+
+async function removeFolders(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    const startedAt = performance.now();
+    for (;;) {
+      const error = await rmdir(folder).then(
+        () => undefined,
+        (failure: NodeJS.ErrnoException) => failure,
+      );
+      if (error === undefined || error.code === 'ENOENT') break;
+      // The kernel takes a moment to let go of a process that has exited.
+      if (error.code !== 'EBUSY' || performance.now() - startedAt > killedWithinMs) throw error;
+      await wait(pollMs);
+    }
+  }
+}
+
+/** A process id is used again one day, and means another process in another container. */
+function ownerName(pid: number | 'self' = 'self'): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // `1234 (node) S 1 …`: the name in parentheses may contain anything. The 20th value after it is the start time.
+    const startedAt = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return `${readNamespace()}-${stat.slice(0, stat.indexOf(' '))}-${startedAt}`;
+  } catch {
+    return undefined;
+  }
+}
+
+const readNamespace = (): string => readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
+
+/** Only groups of this namespace of processes can be judged. */
+function isAbandoned(name: string): boolean {
+  const [, namespace, pid, startedAt] = /^(\d+)-(\d+)-(\d+)-\d+$/.exec(name) ?? [];
+  if (namespace === undefined || namespace !== readNamespace()) return false;
+  return ownerName(Number(pid)) !== `${namespace}-${pid}-${startedAt}`;
+}
+
+async function findHierarchy(configured: string | undefined): Promise<Hierarchy> {
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  const folderOf = (controller: string) => findMount(mounts, 'cgroup', controller);
+  const pids = folderOf('pids');
+  const memory = folderOf('memory');
+  if (pids !== undefined && memory !== undefined) return openVersion1(pids, memory, configured ?? 'plinth');
+  const unified = findMount(mounts, 'cgroup2', undefined);
+  if (unified === undefined)
+    throw new NoControlGroups('There are no control groups on this machine for memory and processes (/sys/fs/cgroup).');
+  return openVersion2(unified, configured);
+}
+
+/** Not with `recursive`, which tries for ever in a folder such as `/proc`, where nothing can be made. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+}
+
+/** A line: `36 25 0:31 / /sys/fs/cgroup/pids rw,nosuid - cgroup cgroup rw,pids`. */
+export function findMount(mounts: string, type: string, controller: string | undefined): string | undefined {
+  for (const line of mounts.split('\n')) {
+    const [place = '', source = ''] = line.split(' - ', 2);
+    const [mountedType, , options = ''] = source.split(' ');
+    if (mountedType !== type || (controller !== undefined && !options.split(',').includes(controller))) continue;
+    return place.split(' ')[4]?.replaceAll('\\040', ' ');
+  }
+  return undefined;
+}
+
+async function openVersion1(pids: string, memory: string, name: string): Promise<Hierarchy> {
+  const hierarchy = { version: 1, pids: join(pids, name), memory: join(memory, name) } as const;
+  for (const folder of [hierarchy.pids, hierarchy.memory])
+    await makeFolder(folder).catch((error: NodeJS.ErrnoException) => {
+      throw new NoControlGroups(`The control group ${folder} can't be made (${error.code}).`);
+    });
+  return hierarchy;
+}
+
+/**
+ * In version 2 a group has either processes or limits for its children. So groups are made beside that of this process, as with
+ * `DelegateSubgroup=` of systemd. A process that is alone in its group moves itself into one below.
+ */
+async function openVersion2(mount: string, configured: string | undefined): Promise<Hierarchy> {
+  if (configured !== undefined) return useVersion2(configured);
+  const own = join(mount, readOwnGroup());
+  const processes = await listProcesses(own).catch(() => []);
+  if (own !== mount && processes.length === 1 && processes[0] === process.pid)
+    return moveBelow(own).then(() => useVersion2(join(own, 'plinth')));
+  return useVersion2(join(own === mount ? own : join(own, '..'), 'plinth'));
+}
+
+async function moveBelow(own: string): Promise<void> {
+  try {
+    await makeFolder(join(own, 'main'));
+    await writeFile(join(own, 'main', 'cgroup.procs'), String(process.pid));
+  } catch (error) {
+    throw notDelegated(own, error);
+  }
+}
+
+async function useVersion2(folder: string): Promise<Hierarchy> {
+  try {
+    await makeFolder(folder);
+    // Its parent may be another's, and give it the controllers already.
+    await access(join(folder, 'pids.max')).catch(() => enableControllers(join(folder, '..')));
+    await enableControllers(folder);
+    await access(join(folder, 'pids.max'));
+    await access(join(folder, 'memory.max'));
+  } catch (error) {
+    throw notDelegated(folder, error);
+  }
+  return { version: 2, pids: folder, memory: folder };
+}
+
+const enableControllers = (folder: string): Promise<void> =>
+  writeFile(join(folder, 'cgroup.subtree_control'), '+pids +memory', { flag: 'r+' });
+
+const notDelegated = (folder: string, error: unknown): NoControlGroups =>
+  new NoControlGroups(
+    `The control group ${folder} can't be used (${(error as NodeJS.ErrnoException).code}). Delegate one to the worker (systemd: Delegate=, DelegateSubgroup=).`,
+  );
+
+/** The line of version 2: `0::/system.slice/plinth-worker.service/main`. */
+const readOwnGroup = (): string => /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '/';

@@ -1,0 +1,130 @@
+// Attempts of a hostile agent or repository to break out of the command sandbox, judged by canaries outside. The same attempts
+// without the sandbox show that the canaries notice them. Needs root, bubblewrap and control groups, and fails without them.
+import { spawnSync } from 'node:child_process';
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Canaries, openCanaries } from '../../../test/support/canaries.ts';
+import { serverUrl } from '../../../test/support/template.ts';
+import type { Attempt } from './escape-kit/attempt.ts';
+import { exhaustion } from './escape-kit/exhaustion.ts';
+import { network } from './escape-kit/network.ts';
+import { privileges } from './escape-kit/privileges.ts';
+import { reading } from './escape-kit/reading.ts';
+import { repositories } from './escape-kit/repositories.ts';
+import { openCommandSandbox } from './index.ts';
+import type { CommandSandbox } from './types.ts';
+
+// Repositories are contained in server/test/e2e/hostile-repositories.test.ts, with the scripts of coding sessions.
+const attempts = [...reading, ...network, ...privileges, ...exhaustion];
+const maxOutputBytes = 20_000;
+const defaultTimeoutMs = 20_000;
+/** Killing and cleaning up, on a busy machine. */
+const slackMs = 3_000;
+const firstUid = 1_000_000 + (process.pid % 100_000) * 256;
+
+let canaries: Canaries;
+let sandbox: CommandSandbox;
+const problems: string[] = [];
+let count = 0;
+/** These are run one after the other in the same clone: they leave at most a few small files. */
+const leavesNothing = [...reading, ...network];
+let sharedClone: string;
+
+beforeAll(async () => {
+  canaries = await openCanaries(firstUid, serverUrl);
+  sandbox = openCommandSandbox({
+    bwrap: '/usr/bin/bwrap',
+    firstUid,
+    cgroup: undefined,
+    memoryMb: 128,
+    processes: 48,
+    diskBytes: 100 * 1024 * 1024,
+    entries: 5_000,
+    onProblem: (why) => problems.push(why),
+  });
+  expect(await sandbox.check()).toEqual({ available: true });
+  sharedClone = makeClone();
+}, 60_000);
+
+afterAll(async () => {
+  await sandbox.close();
+  await canaries.close();
+  expect(problems).toEqual([]);
+});
+
+function makeClone(): string {
+  count += 1;
+  const clone = join(canaries.folder, `clone${count}`);
+  mkdirSync(clone, { mode: 0o700 });
+  chownSync(clone, canaries.uid, canaries.uid);
+  return clone;
+}
+
+async function runInSandbox(clone: string, script: string, timeoutMs: number) {
+  const result = await sandbox.run({
+    folder: clone,
+    command: ['/bin/sh', '-c', script],
+    environment: canaries.environment,
+    timeoutMs,
+    maxOutputBytes,
+    signal: new AbortController().signal,
+  });
+  if (result.outcome === 'unavailable') throw new Error(result.reason);
+  return result;
+}
+
+describe('the command sandbox contains a command that', () => {
+  test.each(attempts)('$name', async (attempt) => {
+    const { script, outcome, timeoutMs = defaultTimeoutMs } = attempt;
+    const clone = leavesNothing.includes(attempt) ? sharedClone : makeClone();
+    const result = await runInSandbox(clone, script, timeoutMs);
+    expect(await canaries.judge(result.output, clone)).toEqual([]);
+    if (outcome !== undefined) expect(result.outcome).toBe(outcome);
+    expect(result.duration_ms).toBeLessThan(timeoutMs + slackMs);
+    expect(Buffer.byteLength(result.output)).toBeLessThan(maxOutputBytes + 100);
+    if (clone === sharedClone) return;
+    await sandbox.removeFolder(clone);
+    expect(existsSync(clone)).toBe(false);
+    // Deleting has followed no link.
+    expect(await canaries.judge('', canaries.environment.OTHER_CLONE ?? '')).toEqual([
+      'took the secret into the clone',
+    ]);
+  });
+});
+
+describe('without the sandbox, a canary notices a command that', () => {
+  test.each([...attempts, ...repositories].filter(({ succeedsOutside }) => succeedsOutside))(
+    '$name',
+    async (attempt) => {
+      const clone = makeClone();
+      const output = runOutside(clone, attempt);
+      // Connections are counted by this process.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(await canaries.judge(output, clone)).not.toEqual([]);
+      await canaries.restore();
+    },
+  );
+});
+
+/** As the same user, in the same folder, with the same knowledge. Into a file: a process that stays behind holds a pipe open. */
+function runOutside(clone: string, { script, then }: Attempt): string {
+  const file = join(canaries.folder, `output${count}`);
+  const descriptor = openSync(file, 'w');
+  for (const text of then === undefined ? [script] : [script, then])
+    spawnSync('/bin/sh', ['-c', text], {
+      cwd: clone,
+      uid: canaries.uid,
+      gid: canaries.uid,
+      env: {
+        PATH: '/usr/bin:/bin',
+        HOME: '/nonexistent',
+        ...canaries.secretEnvironment,
+        ...canaries.environment,
+      },
+      timeout: 20_000,
+      stdio: ['ignore', descriptor, descriptor],
+    });
+  closeSync(descriptor);
+  return readFileSync(file, 'latin1');
+}

@@ -1,0 +1,19 @@
+// Owns the git host of an installation that has none: everything is unavailable.
+import type { GitHost, Unavailable } from './types.ts';
+
+const unavailable = async (): Promise<Unavailable> => ({ outcome: 'unavailable', reason: 'not_configured' });
+
+export const notConfigured: GitHost = {
+  configured: false,
+  hasApp: false,
+  host: '',
+  readRepository: unavailable,
+  readBranch: unavailable,
+  findPullRequest: unavailable,
+  createPullRequest: unavailable,
+  updatePullRequest: unavailable,
+  readPullRequest: unavailable,
+  fetch: unavailable,
+  push: unavailable,
+  close: async () => {},
+};
