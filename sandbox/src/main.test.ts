@@ -10,7 +10,7 @@ it('starts beside another sandbox, on other ports, and exits with the process th
   const children = [fork(main, { silent: true }), fork(main, { silent: true })];
   const messages = await Promise.all(children.map((child) => once(child, 'message')));
   const addresses = messages.flatMap(([message]) => Object.values(message as Record<string, string>));
-  expect(new Set(addresses).size).toBe(22);
+  expect(new Set(addresses).size).toBe(28);
   for (const url of addresses.filter((address) => address.endsWith('/inbox')))
     expect(await (await fetch(url)).json()).toEqual([]);
   const exits = children.map((child) => once(child, 'exit'));

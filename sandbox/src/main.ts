@@ -1,11 +1,14 @@
 // npm run sandbox: the outside world on loopback, for development. `npm run dev` starts it as a child process and receives
-// the addresses as a message. With a folder as argument, the ad platform and the payment provider continue where they were.
+// the addresses as a message. With a folder as argument, the ad platform, the payment provider and the git host continue where they
+// were.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startAdPlatform } from './ad-platform/server.ts';
 import { startAdvisories } from './advisories/server.ts';
 import { startAuthorizationServer } from './authorization-server.ts';
+import { demoFiles, demoRepositoryName } from './demo-repository/repository.ts';
+import { startGitHost } from './git-host/server.ts';
 import { startModelSandbox } from './model.ts';
 import { startPayments } from './payments/server.ts';
 import { startReceiver } from './receiver.ts';
@@ -29,6 +32,10 @@ const adPlatform = await startAdPlatform({ port: 2630, folder: kept }).catch(
 );
 const payments = await startPayments({ port: 2640, folder: kept }).catch(onlyIfTaken(() => startPayments({ folder })));
 const advisories = await startAdvisories({ port: 2650 }).catch(onlyIfTaken(() => startAdvisories()));
+const gitHost = await startGitHost({ port: 2660, folder: join(kept, 'git-host') }).catch(
+  onlyIfTaken(() => startGitHost({ folder: join(folder, 'git-host') })),
+);
+await gitHost.addRepository({ full_name: demoRepositoryName, files: demoFiles });
 
 if (process.send !== undefined) {
   process.send({
@@ -44,6 +51,10 @@ if (process.send !== undefined) {
     paymentsUrl: payments.url,
     paymentsSecretKey: payments.secretKey,
     advisoriesUrl: advisories.url,
+    gitHostUrl: gitHost.url,
+    gitHostCloneUrl: gitHost.cloneUrl,
+    gitHostToken: gitHost.token,
+    gitHostRepository: demoRepositoryName,
   });
   process.once('disconnect', () => process.exit()); // the parent has exited
 } else {
@@ -58,6 +69,8 @@ if (process.send !== undefined) {
   );
   console.log(`payments: PAYMENTS_URL=${payments.url}   PAYMENTS_SECRET_KEY=${payments.secretKey}`);
   console.log(`advisories: ADVISORIES_URL=${advisories.url}   known: ${advisories.url}/sandbox/advisories`);
+  console.log(`git host: GIT_HOST_URL=${gitHost.url}   GIT_HOST_CLONE_URL=${gitHost.cloneUrl}`);
+  console.log(`  token: ${gitHost.token}   pull requests: ${gitHost.cloneUrl}`);
 }
 
 /** Another sandbox may be running: a free port is as good. */

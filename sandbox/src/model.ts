@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAdTexts } from './ad-texts.ts';
 import { isForBuilder, playBuilder } from './builder-conversation.ts';
+import { isForCoding, playCoding } from './coding-conversation.ts';
 import { explainRun } from './run-explanation.ts';
 import { isForTest, playTest, proposeFlows } from './test-conversation.ts';
 
@@ -116,10 +117,11 @@ function* chunksOf(request: ChatRequest, said: ModelReply): Generator<object> {
 
 const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.stringify(messages).length / 4);
 
-/** What the demo hears: it builds and tests a task list, writes texts of ads, names the step of a failed run, or repeats, and takes notes when asked to. */
+/** What the demo hears: it builds and tests a task list, mends a price calculator, writes texts of ads, names the step of a failed run, or repeats, and takes notes when asked to. */
 function sensible(request: ChatRequest): ModelReply {
   if (isForBuilder(request)) return playBuilder(request);
   if (isForTest(request)) return playTest(request);
+  if (isForCoding(request)) return playCoding(request);
   const known = proposeFlows(request) ?? writeAdTexts(request) ?? explainRun(request);
   if (known !== undefined) return known;
   const { messages, tools } = request;

@@ -12,6 +12,7 @@ import { describeConfiguration, describeEnvironmentExample } from './configurati
 import { describeErrors } from './errors.ts';
 import { collectMessages, describeMessages } from './messages.ts';
 import { listRoutes } from './routes.ts';
+import { describeSessionStates } from './session-states.ts';
 import { describeTables } from './tables.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,6 +25,7 @@ const files: Record<string, string> = {
   'docs/generated/catalogue.md': describeCatalogue(routes),
   'docs/generated/errors.md': describeErrors(routes),
   'docs/generated/messages.md': describeMessages(collectMessages(routes)),
+  'docs/generated/coding-session-states.md': describeSessionStates(),
   'docs/generated/configuration.md': describeConfiguration(listSettings()),
   '.env.example': describeEnvironmentExample(listSettings()),
 };

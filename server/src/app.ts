@@ -1,4 +1,7 @@
 // Owns the composition of the service: creates the gateways and features from the configuration and wires them together.
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Config, clientSettingsOf, connectorsWithClient, isLiveAdPlatform } from './config.ts';
 import { recordRefusal } from './core/audit/refusals.ts';
@@ -40,6 +43,12 @@ import {
 import { billing } from './features/billing/index.ts';
 import { browserTestArchiveTables, browserTests, type TestTimes } from './features/browser-tests/index.ts';
 import { builder, builderArchiveTables } from './features/builder/index.ts';
+import {
+  type Boundary,
+  codingSessions,
+  createSessionStops,
+  type WorkLimits,
+} from './features/coding-sessions/index.ts';
 import { connectorArchiveTables, connectors, endAttempts } from './features/connectors/index.ts';
 import { creditArchiveTables, credits } from './features/credits/index.ts';
 import { appSchemas, entities, entityArchiveTables } from './features/entities/index.ts';
@@ -68,6 +77,8 @@ import { openBrowser } from './gateways/browser/index.ts';
 import { nameHost } from './gateways/browser/session/host.ts';
 import { openBrowserSessions } from './gateways/browser/session/index.ts';
 import type { SessionSettings } from './gateways/browser/session/types.ts';
+import { openCommandSandbox } from './gateways/command-sandbox/index.ts';
+import { openGitHost } from './gateways/git-host/index.ts';
 import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { createApiKeyCheck } from './gateways/oauth/api-key-check.ts';
@@ -138,6 +149,10 @@ export interface AppDeps {
   readonly adsTimes?: Partial<AdsTimes>;
   /** How long browser tests wait, where it differs from the usual. Set by tests and drills. */
   readonly testTimes?: Partial<TestTimes>;
+  /** How long coding sessions may take, where it differs from the usual. Set by tests and drills. */
+  readonly sessionLimits?: Partial<WorkLimits>;
+  /** Called wherever a worker may be killed while it runs a coding session. Set by tests and drills. */
+  readonly onSessionBoundary?: (name: Boundary, sessionId: string) => Promise<void> | void;
   /** How long a page may take in the browser. Set by tests. */
   readonly pageMs?: number;
   /** Replaces the routes before they are served. Tests use it to run the guards without the handlers. */
@@ -177,6 +192,26 @@ const toAdPlatform = (config: Config) => ({
   version: config.ADS_PLATFORM_VERSION,
   managerId: config.ADS_PLATFORM_MANAGER_ID,
   credentials: config.ADS_PLATFORM_CREDENTIALS,
+});
+
+/** Of this installation: another one on the same machine would take what it finds there for the remains of lost workers. */
+function nameSessionFolder({ DATABASE_URL, CELL_CODE }: Config): string {
+  const { host, pathname } = new URL(DATABASE_URL);
+  const id = createHash('sha256')
+    .update(JSON.stringify([host, pathname, CELL_CODE]))
+    .digest('hex')
+    .slice(0, 12);
+  return join(tmpdir(), `plinth-sessions-${id}`);
+}
+
+const toGitHost = (config: Config) => ({
+  url: config.GIT_HOST_URL,
+  cloneUrl: config.GIT_HOST_CLONE_URL,
+  app:
+    config.GIT_HOST_APP_ID === undefined || config.GIT_HOST_APP_PRIVATE_KEY === undefined
+      ? undefined
+      : { id: config.GIT_HOST_APP_ID, privateKey: config.GIT_HOST_APP_PRIVATE_KEY },
+  maxRepositoryBytes: config.GIT_HOST_MAX_REPOSITORY_MB * 1_000_000,
 });
 
 /** For `plinth ads report`. */
@@ -262,6 +297,14 @@ export function createApp(config: Config, deps: AppDeps): App {
   };
   const browser = openBrowser({ ...browserSettings, totalMs: deps.pageMs });
   const browserSessions = openBrowserSessions(browserSettings);
+  const commandSandbox = openCommandSandbox({
+    bwrap: config.COMMAND_SANDBOX_BWRAP === 'off' ? undefined : config.COMMAND_SANDBOX_BWRAP,
+    firstUid: config.COMMAND_SANDBOX_UID,
+    cgroup: config.COMMAND_SANDBOX_CGROUP,
+    memoryMb: config.COMMAND_SANDBOX_MEMORY_MB,
+    processes: config.COMMAND_SANDBOX_PROCESSES,
+    onProblem: (why) => log.warn({ why }, 'command sandbox not available, or not left clean'),
+  });
   const adPlatform = openAdPlatform({
     ...toAdPlatform(config),
     clock,
@@ -283,6 +326,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     url: config.ADVISORIES_URL,
     onFailure: (failure) => log.warn(failure, 'call of the database of advisories failed'),
   });
+  const gitHost = openGitHost({ ...toGitHost(config), clock });
   const secrets = createSecrets(config.MASTER_KEYS);
   const masterKeyId = config.MASTER_KEYS[0].id;
   let draining = false;
@@ -361,6 +405,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     shutdownSignal: shutdown.signal,
   });
   const campaignStops = createCampaignStops({ wake, shutdownSignal: shutdown.signal, times: deps.adsTimes });
+  const sessionStops = createSessionStops({ wake, baseUrl: config.BASE_URL });
   const appFeature = apps({
     cursors,
     storage,
@@ -370,7 +415,13 @@ export function createApp(config: Config, deps: AppDeps): App {
     guests: memberFeature.guests,
     startChat: builderFeature.startChat,
     beforeTrash: campaignStops.stopApp,
-    onTrash: [campaignStops.requireAppStopped, turnOffAutomations, appWorkflows.stop, endAttempts],
+    onTrash: [
+      campaignStops.requireAppStopped,
+      turnOffAutomations,
+      appWorkflows.stop,
+      endAttempts,
+      sessionStops.stopApp,
+    ],
   });
   const entityFeature = entities({
     cursors,
@@ -539,6 +590,31 @@ export function createApp(config: Config, deps: AppDeps): App {
     times: deps.testTimes,
     onRun: metrics.addOutcomes('plinth_test_run', 'Test runs, by outcome', [5, 10, 30, 60, 120, 300, 600, 900]),
   });
+  const codingSessionFeature = codingSessions({
+    cursors,
+    gitHost,
+    model,
+    secrets,
+    masterKeyId,
+    baseUrl: config.BASE_URL,
+    wake,
+    shutdownSignal: shutdown.signal,
+    clock,
+    commandSandbox,
+    objectStorage,
+    storage,
+    sessionFolder: config.SESSION_FOLDER ?? nameSessionFolder(config),
+    appOwners: config.GIT_HOST_APP_OWNERS ?? [],
+    maxCredits: config.SESSION_MAX_CREDITS,
+    author: config.SESSION_AUTHOR,
+    limits: deps.sessionLimits,
+    onBoundary: deps.onSessionBoundary,
+    onTurn: metrics.addOutcomes(
+      'plinth_coding_turn',
+      'Turns of coding sessions, by outcome',
+      [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600],
+    ),
+  });
   const features: Feature[] = [
     accounts({
       cursors,
@@ -564,12 +640,14 @@ export function createApp(config: Config, deps: AppDeps): App {
       countExported: (workspaceId, bytes) => countWorkspaceBytes(counters, exportBytes, workspaceId, bytes),
       archiveTables: createArchiveTables(),
       campaigns: campaignStops,
+      onDelete: [sessionStops.stopWorkspace],
     }),
     appFeature,
     builderFeature,
     publishingFeature,
     securityFeature,
     browserTestFeature,
+    codingSessionFeature,
     appUsers({
       cursors,
       tokenKeys,
@@ -614,7 +692,7 @@ export function createApp(config: Config, deps: AppDeps): App {
         features: {
           ads: adPlatform.configured,
           model: model.configured,
-          git: false,
+          git: gitHost.configured,
           browser: browser.configured,
           mail: mail.configured,
         },
@@ -706,9 +784,11 @@ export function createApp(config: Config, deps: AppDeps): App {
     objectStorage.close();
     await browser.close();
     await browserSessions.close();
+    await commandSandbox.close();
     adsFeature.close();
     await adPlatform.close();
     await advisories.close();
+    await gitHost.close();
     await outbound.close();
     await jq.close();
     await engine.close();

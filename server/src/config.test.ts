@@ -1,4 +1,5 @@
 // Tests how settings depend on each other, and which variables are taken for misspelled settings.
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newKeys } from './commands/keys.ts';
 import { listMisspelledSettings, readConfig } from './config.ts';
@@ -112,9 +113,43 @@ describe('ADS_CAN_CREATE', () => {
   });
 });
 
+describe('the git host', () => {
+  const host = { GIT_HOST_URL: 'https://api.github.com', GIT_HOST_CLONE_URL: 'https://github.com' };
+  const read = (settings: object) => readConfig({ ...newKeys(), ...settings });
+  const pem = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs1', format: 'pem' });
+
+  it('has both addresses, and an App with its key, or not', () => {
+    expect(read({}).GIT_HOST_URL).toBeUndefined();
+    expect(read(host)).toMatchObject({ ...host, GIT_HOST_MAX_REPOSITORY_MB: 500 });
+    const { GIT_HOST_URL } = host;
+    const id = '0198c217-1903-7d0a-8b2c-3e4f50617283';
+    expect(() => read({ GIT_HOST_URL })).toThrow('GIT_HOST_URL and GIT_HOST_CLONE_URL must both be set, or neither');
+    expect(() => read({ ...host, GIT_HOST_APP_ID: '1' })).toThrow('must both be set, or neither');
+    const app = { GIT_HOST_APP_ID: '1', GIT_HOST_APP_PRIVATE_KEY: pem.toString() };
+    expect(() => read(app)).toThrow('GIT_HOST_APP_ID has no effect without GIT_HOST_URL');
+    expect(() => read({ ...host, GIT_HOST_APP_OWNERS: `acme=${id}` })).toThrow('no effect without GIT_HOST_APP_ID');
+    expect(read({ ...host, ...app, GIT_HOST_APP_OWNERS: `Acme=${id}, acme/shop=${id}` }).GIT_HOST_APP_OWNERS).toEqual([
+      { name: 'acme', workspace_id: id },
+      { name: 'acme/shop', workspace_id: id },
+    ]);
+    for (const list of ['acme', `acme=x`, `a/b/c=${id}`, `acme=${id},`])
+      expect(() => read({ ...host, ...app, GIT_HOST_APP_OWNERS: list })).toThrow('such as acme=WORKSPACE_ID');
+  });
+
+  it('reads the key of the App as a file, in one line, and in base64', () => {
+    const readKey = (text: string) =>
+      read({ ...host, GIT_HOST_APP_ID: '1', GIT_HOST_APP_PRIVATE_KEY: text }).GIT_HOST_APP_PRIVATE_KEY;
+    const texts = [pem.toString(), pem.toString().replaceAll('\n', '\\n'), Buffer.from(pem).toString('base64')];
+    for (const text of texts) expect(readKey(text)).toBe(pem.toString());
+    expect(() => readKey('nonsense')).toThrow('GIT_HOST_APP_PRIVATE_KEY must be the PEM file of an RSA key');
+  });
+});
+
 it.each([
   ['PAYMENTS_URL', 'http://payments.example'],
   ['ADS_PLATFORM_URL', 'http://ads.example'],
+  ['GIT_HOST_URL', 'http://git.example'],
+  ['GIT_HOST_CLONE_URL', 'http://git.example'],
 ])('%s must not be plain http, except on this machine', (name, url) => {
   expect(() => readConfig({ ...newKeys(), [name]: url })).toThrow(`${name} must begin with https:`);
   expect(readConfig({ ...newKeys(), PAYMENTS_URL: 'http://127.0.0.1:1' }).PAYMENTS_URL).toBe('http://127.0.0.1:1');

@@ -4,6 +4,8 @@ import { createSecretKey } from 'node:crypto';
 import { plans } from './core/auth/plans.ts';
 import type { Pepper } from './core/auth/tokens.ts';
 import { parseCredentials } from './gateways/ad-platform/index.ts';
+import { parsePrivateKey } from './gateways/git-host/private-key.ts';
+import { isUuid } from './kit/ids.ts';
 import { isLoopback, parseAllowList } from './kit/outbound/address.ts';
 import type { MasterKey } from './kit/secrets.ts';
 
@@ -40,6 +42,22 @@ function wholeNumber(min: number, max: number) {
       throw new Error(`must be an integer from ${min} to ${max}`);
     return number;
   };
+}
+
+/** `Name <address>`, as git writes it. */
+function parseAuthor(value: string): { name: string; email: string } {
+  const [, name = '', email = ''] = /^([^<>\n]{1,100}) <([^<>\s]{1,200}@[^<>\s]{1,200})>$/.exec(value) ?? [];
+  if (name.trim() === '') throw new Error('must be a name and an address, such as Plinth <plinth@example.com>');
+  return { name: name.trim(), email };
+}
+
+/** Parses `acme=WORKSPACE_ID,acme/shop=WORKSPACE_ID`. Git hosts compare names without regard to case. */
+function parseAppOwners(value: string): readonly { name: string; workspace_id: string }[] {
+  return value.split(',').map((entry) => {
+    const [, name = '', workspace_id = ''] = /^([\w.-]+(?:\/[\w.-]+)?)=(\S+)$/.exec(entry.trim()) ?? [];
+    if (!isUuid(workspace_id)) throw new Error('must be a comma-separated list such as acme=WORKSPACE_ID');
+    return { name: name.toLowerCase(), workspace_id: workspace_id.toLowerCase() };
+  });
 }
 
 function oneOf<const V extends string>(values: readonly V[]) {
@@ -331,6 +349,44 @@ const settings = {
     'false',
     flag,
   ),
+  COMMAND_SANDBOX_BWRAP: setting(
+    'Path of bubblewrap, in which workers run the commands of coding agents, or `off`. If it is not there, or the machine does not allow what it needs, commands are refused and everything else works: docs/operate/command-sandbox.md.',
+    '/usr/bin/bwrap',
+    matching(/^(\/.+|off)$/, 'an absolute path, or off'),
+  ),
+  COMMAND_SANDBOX_UID: setting(
+    'If workers run as root: the first of 256 user ids as which commands run. Nothing else may use them.',
+    '60600',
+    wholeNumber(1_000, 4_000_000_000),
+  ),
+  COMMAND_SANDBOX_CGROUP: optional(
+    'Control group below which workers make one per command. With version 2 an absolute folder, such as `/sys/fs/cgroup/plinth`; with version 1 a name below the folder of each controller, by default `plinth`.',
+    text,
+  ),
+  COMMAND_SANDBOX_MEMORY_MB: setting(
+    'How much memory a command may use, with all its processes.',
+    '1024',
+    wholeNumber(64, 1_000_000),
+  ),
+  COMMAND_SANDBOX_PROCESSES: setting(
+    'How many processes and threads a command may have at a time.',
+    '256',
+    wholeNumber(16, 100_000),
+  ),
+  SESSION_FOLDER: optional(
+    'Folder on the disk of each worker for the repositories of coding sessions that it runs. They are removed when the session leaves the worker. If unset, `plinth-sessions-` with an id of the database, in the folder for temporary files.',
+    text,
+  ),
+  SESSION_MAX_CREDITS: setting(
+    'How many credits a coding session may cost, with all its turns.',
+    '50',
+    wholeNumber(2, 1_000_000),
+  ),
+  SESSION_AUTHOR: setting(
+    'Who is the author of the commits of coding sessions.',
+    'Plinth <plinth@noreply.invalid>',
+    parseAuthor,
+  ),
   ADS_PLATFORM_URL: optional(
     'URL of the ad platform, a server with the REST protocol of the Google Ads API: `https://googleads.googleapis.com`. Needs the two settings below: docs/operate/ads.md. If unset, operations that need it answer 503 `ad_platform_unavailable`.',
     url('http:', 'https:'),
@@ -366,6 +422,31 @@ const settings = {
   ADVISORIES_URL: optional(
     'URL of a database of known vulnerabilities with the protocol of OSV: `https://api.osv.dev`. Security scans send it the names and versions of the packages of apps. If unset, scans leave packages out: docs/operate/configure.md#advisories.',
     url('http:', 'https:'),
+  ),
+  GIT_HOST_URL: optional(
+    "URL of the REST API of the git host for coding sessions, with GitHub's protocol: `https://api.github.com`, or `https://git.example.com/api/v3` for GitHub Enterprise Server. If unset, no repository can be connected: docs/operate/configure.md#git-host.",
+    url('http:', 'https:'),
+  ),
+  GIT_HOST_CLONE_URL: optional(
+    'URL under which the git host serves repositories to git: `https://github.com`. `GIT_HOST_URL` needs it.',
+    url('http:', 'https:'),
+  ),
+  GIT_HOST_APP_ID: optional(
+    'Id of a GitHub App of yours. It reaches every repository on which it is installed, so that a workspace can connect only those that `GIT_HOST_APP_OWNERS` gives it without a token.',
+    text,
+  ),
+  GIT_HOST_APP_PRIVATE_KEY: optional(
+    "The App's private key: its PEM file with `\\n` instead of line ends, or that in base64.",
+    parsePrivateKey,
+  ),
+  GIT_HOST_APP_OWNERS: optional(
+    'Which repositories each workspace may connect through the App, without a token: `owner=workspace_id` or `owner/repository=workspace_id`, separated by commas. Every editor of the workspace can then read and change them. If unset, a token is always needed.',
+    parseAppOwners,
+  ),
+  GIT_HOST_MAX_REPOSITORY_MB: setting(
+    'How much a worker fetches of a repository, in megabytes. Sessions on a larger one fail with `checkout_failed`.',
+    '500',
+    wholeNumber(1, 10_000),
   ),
   CONNECTOR_GITLAB_HOST: setting(
     'Host name of the GitLab server that the connector `gitlab` uses.',
@@ -454,6 +535,7 @@ export function readConfig(environment: Environment = process.env): Config {
   faults.push(...listDomainFaults(config as Partial<Config>));
   faults.push(...listConnectorFaults(config as Partial<Config>));
   faults.push(...listAdPlatformFaults(environment));
+  faults.push(...listGitHostFaults(environment));
   faults.push(...listPlainFaults(config as Partial<Config>));
   if (faults.length > 0) {
     throw new ConfigError(
@@ -506,11 +588,33 @@ function listAdPlatformFaults(environment: Environment): string[] {
     : missing.map((name) => `${name} is missing: the ad platform needs ${names.join(', ')}.`);
 }
 
+/** The git host has two addresses, or none; its App has an id and a key, or neither. */
+function listGitHostFaults(environment: Environment): string[] {
+  const pairs = [
+    ['GIT_HOST_URL', 'GIT_HOST_CLONE_URL'],
+    ['GIT_HOST_APP_ID', 'GIT_HOST_APP_PRIVATE_KEY'],
+  ] as const;
+  const isSet = (name: keyof Settings) => Boolean(environment[name]);
+  const halves = pairs.filter(([one, other]) => isSet(one) !== isSet(other));
+  const hasNoApp = isSet('GIT_HOST_APP_OWNERS') && !isSet('GIT_HOST_APP_ID');
+  const hasNoHost = isSet('GIT_HOST_APP_ID') && !isSet('GIT_HOST_URL');
+  return [
+    ...halves.map(([one, other]) => `${one} and ${other} must both be set, or neither`),
+    ...(hasNoApp
+      ? ['GIT_HOST_APP_OWNERS has no effect without GIT_HOST_APP_ID. Set the App, or remove the list.']
+      : []),
+    ...(hasNoHost ? ['GIT_HOST_APP_ID has no effect without GIT_HOST_URL. Set the URL, or remove the App.'] : []),
+  ];
+}
+
 /** These receive secrets. */
-function listPlainFaults({ ADS_PLATFORM_URL, PAYMENTS_URL, ADS_PLATFORM_CREDENTIALS }: Partial<Config>): string[] {
+function listPlainFaults(config: Partial<Config>): string[] {
+  const { ADS_PLATFORM_URL, PAYMENTS_URL, ADS_PLATFORM_CREDENTIALS, GIT_HOST_URL, GIT_HOST_CLONE_URL } = config;
   const urls = {
     ADS_PLATFORM_URL,
     PAYMENTS_URL,
+    GIT_HOST_URL,
+    GIT_HOST_CLONE_URL,
     'The token_uri of ADS_PLATFORM_CREDENTIALS': ADS_PLATFORM_CREDENTIALS?.token_uri,
   };
   return Object.entries(urls).flatMap(([name, text]) => {

@@ -61,7 +61,12 @@ async function fillWithDemoData(app: App, config: Config, token: string, sandbox
   console.log('creating demo data …');
   try {
     const hasSandboxModel = sandbox !== undefined && config.MODEL_URL === sandbox.modelUrl;
-    await createDemoData(app, token, { receiverUrl: sandbox?.receiverUrl, hasSandboxModel }, systemClock.now());
+    const gitHost =
+      sandbox !== undefined && config.GIT_HOST_URL === sandbox.gitHostUrl
+        ? { repository: sandbox.gitHostRepository, token: sandbox.gitHostToken }
+        : undefined;
+    const options = { receiverUrl: sandbox?.receiverUrl, hasSandboxModel, gitHost };
+    await createDemoData(app, token, options, systemClock.now());
   } catch (error) {
     const database = new URL(config.DATABASE_URL).pathname.slice(1);
     throw new ConfigError(
@@ -75,7 +80,7 @@ async function fillWithDemoData(app: App, config: Config, token: string, sandbox
  * where nothing else is set.
  */
 function configure(sandbox: Sandbox | undefined): Config {
-  const { SMTP_URL, MODEL_URL, ADS_PLATFORM_URL, PAYMENTS_SECRET_KEY, ADVISORIES_URL } = readConfig();
+  const { SMTP_URL, MODEL_URL, ADS_PLATFORM_URL, PAYMENTS_SECRET_KEY, ADVISORIES_URL, GIT_HOST_URL } = readConfig();
   setSettings({
     STRICT_ANSWERS: 'true',
     // Browsers open every name under `localhost` on this machine, without DNS.
@@ -97,6 +102,11 @@ function configure(sandbox: Sandbox | undefined): Config {
       PAYMENTS_SECRET_KEY === undefined && {
         PAYMENTS_URL: sandbox.paymentsUrl,
         PAYMENTS_SECRET_KEY: sandbox.paymentsSecretKey,
+      }),
+    ...(sandbox !== undefined &&
+      GIT_HOST_URL === undefined && {
+        GIT_HOST_URL: sandbox.gitHostUrl,
+        GIT_HOST_CLONE_URL: sandbox.gitHostCloneUrl,
       }),
   });
   return readConfig();

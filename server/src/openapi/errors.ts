@@ -34,7 +34,7 @@ export function listRefusals(route: Route): Refusal[] {
     ...route.access.refusals,
     ...(route.plan ? [{ status: 402, code: 'plan_required' }] : []),
     ...(takesInput(route) ? [{ status: 422, code: 'validation' }] : []),
-    ...(route.idempotency ? idempotencyRefusals : []),
+    ...(route.idempotency && !route.keepsKeys ? idempotencyRefusals : []),
     ...(route.body
       ? [
           { status: 413, code: 'payload_too_large' },

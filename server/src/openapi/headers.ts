@@ -69,6 +69,10 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
     description: 'The version of the scanner. A result of another version is not shown.',
     schema: { type: 'integer', minimum: 1 },
   },
+  'X-Session-Version': {
+    description: 'The version of the coding session, which grows with each change and each event.',
+    schema: { type: 'integer', minimum: 1 },
+  },
   'X-Truncated': { description: '`true`: the list was cut at its maximum.', schema: { type: 'string', const: 'true' } },
   'X-Warning': { description: 'Comma-separated codes of what the caller should know.', schema: text },
   'X-Webhook-Held': {

@@ -13,6 +13,10 @@ export const tags: readonly { readonly name: string; readonly description: strin
   },
   { name: 'security', description: 'Security scans of apps, and their security settings.' },
   { name: 'tests', description: 'Tests of apps by an agent in a real browser, their runs and reports.' },
+  {
+    name: 'coding-sessions',
+    description: 'Repositories of imported apps, and sessions in which an agent works on them and opens pull requests.',
+  },
   { name: 'automations', description: 'Actions of an app when its records change or at certain times.' },
   { name: 'webhooks', description: 'Webhooks of agents and apps, and their signed deliveries.' },
   { name: 'workflows', description: 'Workflows of apps, their triggers and runs.' },
@@ -34,6 +38,7 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/\/ads-platform\//, 'ads'],
   [/\/security\//, 'security'],
   [/\/testing-agent\//, 'tests'],
+  [/\/imported\//, 'coding-sessions'],
   [/\/automations/, 'automations'],
   [/^\/api\/apps\/\{app_id\}\/analytics/, 'analytics'],
   [/\/workflows|^\/api\/hooks/, 'workflows'],

@@ -20,6 +20,7 @@ async function createBusyWorkspace(kind: WorkKind) {
     void world.app.shares.take(kind, { owner: workspace, part: null }, { patient: true });
   const app = await world.appOf(owner, workspace);
   const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+  const imported = await world.appOf(owner, workspace, { app_type: 'imported_app' });
   const trashed = await world.appOf(owner, workspace);
   await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', trashed.id).execute();
   const folder_id = await insertFolder(world, workspace);
@@ -32,7 +33,8 @@ async function createBusyWorkspace(kind: WorkKind) {
     return credentials.session ? { headers: { cookie } } : { as: appUserToken };
   };
   return async (route: Route) => {
-    const app_id = route.name === 'restoreApp' ? trashed.id : app.id;
+    const isImported = route.path.includes('/imported/');
+    const app_id = (route.name === 'restoreApp' ? trashed : isImported ? imported : app).id;
     const ids = { app_id, agent_id: agent.id, folder_id, workspace_id: workspace };
     const got = await world.call(route.method, fillPath(route.path, ids), credentialFor(route));
     return `${got.status} ${got.body?.code ?? ''}`;

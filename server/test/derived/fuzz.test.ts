@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { startAdPlatform } from '../../../sandbox/src/ad-platform/server.ts';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/core/auth/route.ts';
+import { cursorRefusal } from '../../src/kit/http/cursor.ts';
 import { inlineRefs, type JsonSchema, toJsonSchema } from '../../src/kit/http/json-schema.ts';
 import { listParamNames } from '../../src/kit/http/operation.ts';
 import { newId } from '../../src/kit/ids.ts';
@@ -140,9 +141,67 @@ await world.db
   })
   .execute();
 
+const imported = await world.appOf(owner, workspace, { app_type: 'imported_app' });
+const ofSession = { app_id: imported.id, session_id: newId(), input_id: newId(), launch_key: 'launched' };
+const inApp = { workspace_id: workspace, app_id: imported.id };
+const sessionRow = {
+  id: ofSession.session_id,
+  ...inApp,
+  user_id: owner.id,
+  state: 'completed',
+  outcome: 'answer',
+  launch_key: ofSession.launch_key,
+  launch_hash: '',
+  prompt: 'Do it.',
+  title: 'It',
+  repository_full_name: 'acme/shop',
+  base_branch: 'main',
+  work_branch: 'feature',
+  credential_id: newId(),
+  request_id: 'r',
+  ip: '127.0.0.1',
+  created_date: new Date(),
+  updated_date: new Date(),
+  ended_at: new Date(),
+} as const;
+await world.db.insertInto('coding_sessions').values(sessionRow).execute();
+await world.db
+  .insertInto('coding_messages')
+  .values({
+    id: ofSession.input_id,
+    ...inApp,
+    session_id: sessionRow.id,
+    user_id: owner.id,
+    turn: 1,
+    key: 'sent',
+    hash: '',
+    text: 'Go on.',
+    state: 'delivered',
+    created_date: new Date(),
+  })
+  .execute();
+
+/** Connects the imported app again, if an earlier operation disconnected it. */
+async function restoreRepository(): Promise<void> {
+  await world.db
+    .insertInto('app_repositories')
+    .values({
+      ...inApp,
+      host: 'git.example',
+      repository_full_name: 'acme/shop',
+      base_branch: 'main',
+      default_branch: 'main',
+      connected_by: owner.email,
+      connected_at: new Date(),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
 /** Values for the parameters of a route's path that name something which exists. */
 const existingParams = (route: Route): Record<string, string> => ({
   ...existing,
+  ...(route.path.includes('/imported/') && ofSession),
   ...(route.path.startsWith('/api/apps/') ? webhooks.apps : webhooks.agents),
 });
 
@@ -349,6 +408,7 @@ async function restore(): Promise<void> {
   await deleted.set({ deleted_date: null }).execute();
   await restoreEntity();
   await restoreWorkflow();
+  await restoreRepository();
   const user = { ...appUserRow, data: '{}' };
   await world.db
     .insertInto('app_users')
@@ -435,6 +495,17 @@ describe('refusals', () => {
     it('refuses a limit that is no number', async () => {
       const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => existingParams(route)[name] ?? '-');
       const got = await world.call(route.method, `${path}?limit=x`, { as: token });
+      expect(got.status, got.text).toBeGreaterThanOrEqual(400);
+      expectDeclared(route, got);
+    });
+  });
+
+  const withCursor = world.app.routes.filter(({ refusals = [] }) => refusals.includes(cursorRefusal));
+
+  describe.each(withCursor.map((route) => [route.name, route] as const))('%s', (_name, route) => {
+    it('refuses a cursor that was never issued', async () => {
+      const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => existingParams(route)[name] ?? '-');
+      const got = await world.call(route.method, `${path}?cursor=x`, { as: token });
       expect(got.status, got.text).toBeGreaterThanOrEqual(400);
       expectDeclared(route, got);
     });

@@ -216,7 +216,9 @@ async function callGuards(row: Registered, path: string, sent: Record<string, st
   const { status, body } = await world.call(row.method, path, { headers });
   // A nested resource is looked up only after the guards of what contains it.
   const isNested = status === 404 && !outerNotFound.includes(body?.code);
-  if (status === 422 || isNested || body?.code === guardsPassed) return passed;
+  // So is the type of an app: the apps here are not imported.
+  const isOtherType = status === 400 && body?.code === 'not_an_imported_app';
+  if (status === 422 || isNested || isOtherType || body?.code === guardsPassed) return passed;
   return `${status} ${body?.code ?? ''}`;
 }
 

@@ -53,6 +53,12 @@ const allowedWarnings: Readonly<Record<string, string>> = {
   'operation-2xx-response #/paths/~1connect~1{state}/get/responses': 'It sends the browser to a service, with 302.',
   'operation-4xx-response #/paths/~1healthz/get/responses': 'A probe has no input, credentials or limit to refuse.',
   'operation-4xx-response #/paths/~1readyz/get/responses': 'As above; a process that is not ready answers 503.',
+  ...Object.fromEntries(
+    ['cancel', 'events', 'input-request', 'messages'].map((part) => [
+      `no-ambiguous-paths #/paths/~1api~1apps~1{app_id}~1imported~1sessions~1{session_id}~1${part}`,
+      'Beside launch-requests/{launch_key}: no id of a session is "launch-requests".',
+    ]),
+  ),
 };
 
 describe('validators', () => {

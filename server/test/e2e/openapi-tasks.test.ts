@@ -39,6 +39,7 @@ const tasks: readonly Task[] = [
   { task: "Find the deliveries of an app's webhook that failed yesterday", operation: 'listAppDeliveries' },
   { task: "Send the failed deliveries of an app's webhook again", operation: 'replayAppWebhook' },
   { task: 'Ask an agent a question and get its answer', operation: 'sendAgentMessage' },
+  { task: 'Which question does a coding session wait for', operation: 'getInputRequest' },
   { task: 'Invite three people as viewers', operation: 'inviteMembers' },
   { task: 'Send an invitation again because the mail was lost', operation: 'resendInvitation' },
   { task: 'Block a member who is on leave', operation: 'setMemberAccess' },

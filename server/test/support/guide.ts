@@ -42,7 +42,7 @@ export function readSteps(markdown: string): Step[] {
 
 /** A command that only reads is repeated until its answer is the printed one, because workers need a moment. */
 const onlyReads = (command: string): boolean => !/ (-d|-X|-T|--data\S*)\b/.test(command);
-const patienceMs = 15_000;
+const patienceMs = 45_000;
 
 export class Guide {
   /** What the texts of the guide that stand for a value stand for in this run. */

@@ -62,6 +62,10 @@ export interface WorldOptions {
   readonly adsTimes?: AppDeps['adsTimes'];
   /** How long browser tests wait, where it differs from the usual. */
   readonly testTimes?: AppDeps['testTimes'];
+  /** How long coding sessions may take, where it differs from the usual. */
+  readonly sessionLimits?: AppDeps['sessionLimits'];
+  /** Called wherever a worker may be killed while it runs a coding session. */
+  readonly onSessionBoundary?: AppDeps['onSessionBoundary'];
   /** How long a page may take in the browser. */
   readonly pageMs?: number;
   /** How long to wait before tags of conversions are read again. */
@@ -327,6 +331,8 @@ async function startWorldOn(database: TestDatabase, options: WorldOptions): Prom
     assetWaitMs: options.assetWaitMs,
     adsTimes: options.adsTimes,
     testTimes: options.testTimes,
+    sessionLimits: options.sessionLimits,
+    onSessionBoundary: options.onSessionBoundary,
     pageMs: options.pageMs,
     tagPauseMs: options.tagPauseMs,
     outbound: {

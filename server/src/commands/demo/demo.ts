@@ -1,6 +1,7 @@
-// Owns the demo data. Apps, a shop, a task list, folders and an agent are created through the API; the 250 people are inserted
-// in bulk.
+// Owns the demo data. Apps, a shop, a task list, a coding session, folders and an agent are created through the API; the 250 people
+// are inserted in bulk.
 import type { App } from '../../app.ts';
+import { type DemoGitHost, launchDemoSession } from './coding-session.ts';
 import { insertDemoPeople } from './people.ts';
 import { demoRequest } from './request.ts';
 import { createShop } from './shop.ts';
@@ -13,17 +14,21 @@ export interface DemoOptions {
   readonly receiverUrl?: string | undefined;
   /** Whether the model is the sandbox's, with which an app can be built. A worker must be running if it is. */
   readonly hasSandboxModel?: boolean;
+  /** The sandbox's git host. Without it, or with another model, the demo has no coding session. */
+  readonly gitHost?: DemoGitHost | undefined;
 }
 
 export async function createDemoData(
   app: App,
   token: string,
-  { receiverUrl, hasSandboxModel = false }: DemoOptions,
+  { receiverUrl, hasSandboxModel = false, gitHost }: DemoOptions,
   now: Date,
 ): Promise<void> {
   const { server, database } = app;
   const request = demoRequest(app, token);
   const post = (url: string, payload: object) => request<{ id: string }>('POST', url, payload);
+  const waitForSession =
+    hasSandboxModel && gitHost !== undefined ? await launchDemoSession(request, gitHost) : undefined;
   const appIds: string[] = [];
   for (const name of apps) appIds.push((await post('/api/apps', { name })).id);
   await createShop(request, appIds[0] as string, receiverUrl);
@@ -58,6 +63,7 @@ export async function createDemoData(
   await request('PUT', '/api/workspace/default-credit-limit', { default_credit_limit: 100 });
   const { user, credential } = await request<Me>('GET', '/api/auth/me');
   await insertDemoPeople(database.db, { workspace_id: credential.workspace_id, owner_id: user.id }, now);
+  await waitForSession?.();
 }
 
 interface Me {

@@ -16,6 +16,10 @@ const sandbox = {
   paymentsUrl: 'http://127.0.0.1:2640',
   paymentsSecretKey: 'sk_test_sandbox',
   advisoriesUrl: 'http://127.0.0.1:2650',
+  gitHostUrl: 'http://127.0.0.1:2660/api/v3',
+  gitHostCloneUrl: 'http://127.0.0.1:2660',
+  gitHostToken: 'ghp_sandbox',
+  gitHostRepository: 'bakery/price-calculator',
 };
 const banner = (settings: Record<string, string>, started?: typeof sandbox) =>
   bannerText(
@@ -26,12 +30,18 @@ const banner = (settings: Record<string, string>, started?: typeof sandbox) =>
 
 it('names the servers that .env sets, without their passwords', () => {
   const text = banner(
-    { SMTP_URL: 'smtp://ann:hunter2@mail.example:587', MODEL_URL: 'https://model.example/v1' },
+    {
+      SMTP_URL: 'smtp://ann:hunter2@mail.example:587',
+      MODEL_URL: 'https://model.example/v1',
+      GIT_HOST_URL: 'https://api.git.example',
+      GIT_HOST_CLONE_URL: 'https://git.example',
+    },
     sandbox,
   );
   expect(text).toContain('mail        at mail.example:587\n');
   expect(text).toContain('model       at model.example\n');
-  expect(text).not.toContain('hunter2');
+  expect(text).toContain('git host    at api.git.example\n');
+  expect(text).not.toMatch(/hunter2|GIT_TOKEN/);
   expect(text).toContain('export RECEIVER=http://127.0.0.1:2600\n');
 });
 
@@ -39,5 +49,6 @@ it('says what is off without the sandbox', () => {
   const text = banner({});
   expect(text).toContain('mail        off: set SMTP_URL\n');
   expect(text).toContain('model       off: set MODEL_URL\n');
+  expect(text).toContain('git host    off: set GIT_HOST_URL\n');
   expect(text).not.toMatch(/receiver|RECEIVER|INBOX|built by chat/);
 });

@@ -28,6 +28,12 @@ export interface Sandbox {
   readonly paymentsUrl: string;
   readonly paymentsSecretKey: string;
   readonly advisoriesUrl: string;
+  readonly gitHostUrl: string;
+  /** Also the address of its pages for people. */
+  readonly gitHostCloneUrl: string;
+  readonly gitHostToken: string;
+  /** The repository of the demo. */
+  readonly gitHostRepository: string;
 }
 
 export async function startSandbox(): Promise<Sandbox> {

@@ -286,6 +286,29 @@ export function builtAppAs(required: AppRole): Guard<AppAccess> {
   };
 }
 
+/** As `appAs`, for an app that has a repository of its own. */
+export function importedAppAs(required: AppRole): Guard<AppAccess> {
+  const guard = appAs(required);
+  return {
+    ...guard,
+    refusals: [...guard.refusals, { status: 400, code: 'not_an_imported_app' }],
+    decide: (lookup, exchange) => {
+      const access = guard.decide(lookup, exchange);
+      requireImported(access);
+      return access;
+    },
+  };
+}
+
+export function requireImported({ app }: AppAccess): void {
+  if (app.app_type === 'imported_app') return;
+  throw new Problem(
+    'bad_request',
+    'not_an_imported_app',
+    'This app has no repository of its own. Use the id of an app of the type `imported_app`.',
+  );
+}
+
 function appGuard(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
   const notFoundCode = `${noun}_not_found`;
   const pathParam = `${noun}_id`;

@@ -24,6 +24,17 @@ export interface StorageQuota {
 
 type StorageAccess = Pick<WorkspaceAccess | DataAccess, 'workspace_id' | 'caller'>;
 
+/** For what a worker stores: nobody is told how much the workspace stores. */
+export const serviceCaller = {
+  kind: 'anonymous',
+  credential_id: null,
+  user_id: null,
+  app_user_id: null,
+  email: null,
+  request_id: 'service',
+  ip: '',
+} as const;
+
 interface KnownUsage {
   used: number;
   readonly quota: number;

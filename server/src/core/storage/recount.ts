@@ -90,6 +90,7 @@ async function sumFiles(db: Db, workspaceId: string): Promise<number> {
       union all select b.size from apps a join app_blobs b on b.app_id = a.id where a.workspace_id = ${workspaceId}
       union all select size_bytes from ads_assets where workspace_id = ${workspaceId}
       union all select size_bytes from test_evidence where workspace_id = ${workspaceId}
+      union all select size_bytes from coding_checkpoints where workspace_id = ${workspaceId}
       union all select files_bytes from deployments where workspace_id = ${workspaceId}) stored`.execute(db);
   return rows[0]?.bytes ?? 0;
 }

@@ -218,7 +218,7 @@ const sendAgentMessage = (deps: AgentDeps): Route =>
     alsoAnswers: [replyStream],
     method: 'POST',
     path: '/api/agents/{agent_id}/conversations/{conversation_id}/messages',
-    summary: 'Send a message to an agent and get its reply',
+    summary: 'Send a message or a question to an agent and get its answer',
     description:
       'Responds when the reply is complete, after at most 5 minutes. With `Accept: text/event-stream` the reply is streamed as `message.created`, `message.delta`, `tool_call`, `message.reset` (the reply starts again: discard the deltas so far) and `message.completed` or `error`. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
     needsWorker: true,

@@ -182,6 +182,11 @@ describe('updateFolder', () => {
     expect(body).toMatchObject({ name: 'New', icon: null, color: '#000000', parent_folder_id: null, position: 0 });
   });
 
+  it('refuses a name that is empty', async () => {
+    const got = await change(await folder(), { name: '' });
+    expect(got).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'name'] }] } });
+  });
+
   it('refuses to move a folder into itself or a subfolder', async () => {
     const top = await folder();
     const middle = await folder({ parent_folder_id: top });

@@ -110,6 +110,7 @@ describe('operations that need a worker', () => {
       'forgotPassword',
       'generateAssets',
       'launchCampaign',
+      'launchSession',
       'pauseAllCampaigns',
       'pauseCampaign',
       'receiveHook',
@@ -123,6 +124,7 @@ describe('operations that need a worker', () => {
       'runWorkflow',
       'sendAgentMessage',
       'sendChatMessage',
+      'sendSessionMessage',
       'signUpAppUser',
       'startExecution',
       'startExport',
@@ -458,9 +460,11 @@ describe('security headers', () => {
       Object.values(answers).some((shape) => 'media' in shape && shape.media.startsWith('text/html')),
     );
     const names = ['invitationPage', 'joinPage', 'landingPage', 'oauthCallback', 'openConnection', 'reference'];
-    expect(pages.map(({ name }) => name).sort()).toEqual([...names, 'resetPasswordPage']);
+    expect(pages.map(({ name }) => name).sort()).toEqual([...names, 'resetPasswordPage', 'sessionPage']);
     for (const { path } of pages) {
-      const { headers } = await world.call('GET', path.replace(/\{\w+\}/, 'x'), { headers: { accept: 'text/html' } });
+      const { headers } = await world.call('GET', path.replaceAll(/\{\w+\}/g, 'x'), {
+        headers: { accept: 'text/html' },
+      });
       expect(headers['content-security-policy']).toMatch(/^default-src 'none'; .*; frame-ancestors 'none'$/);
     }
   });

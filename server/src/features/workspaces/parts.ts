@@ -127,6 +127,13 @@ export const omittedTables: Readonly<Record<string, string>> = {
   test_reports: 'what these runs found',
   test_evidence: 'screenshots and traces of these runs, which are in the object storage',
   browser_sessions: 'browsers that these runs used',
+  app_repositories:
+    "repositories of imported apps: their tokens are encrypted with this installation's keys; connect them again",
+  coding_sessions: 'coding sessions: an import continues none of them, and what they made is in the repositories',
+  coding_messages: 'what people wrote to these sessions',
+  coding_steps: 'what these sessions did',
+  coding_events: 'what was shown while they did it',
+  coding_checkpoints: 'unfinished work of these sessions, which is in the object storage',
   billing_customers: 'customers at the payment provider of this installation',
   analytics_events: 'events of the last 60 days: docs/operate/analytics.md describes how to copy them',
   analytics_event_ids: 'ids of these events, which keep repeated ones from being stored twice',

@@ -129,7 +129,7 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): 
     audits: ['workspace.deleted', 'ads.campaign.pause_requested'],
     answers: { 200: DeletedWorkspace },
     refusals: [{ status: 409, code: 'ad_platform_timeout' }],
-    handle: ({ db, access, body, now }) => deleteWorkspace(db, access, deps.campaigns, body.confirm_name, now),
+    handle: ({ db, access, body, now }) => deleteWorkspace(db, access, deps, body.confirm_name, now),
   }),
   route({
     name: 'startExport',

@@ -28,7 +28,11 @@ export interface WorkspaceDeps {
   readonly baseUrl: string;
   readonly storage: StorageQuota;
   readonly campaigns: CampaignStops;
+  /** What else happens to a workspace that is deleted, in the same transaction. */
+  readonly onDelete: readonly OnDelete[];
 }
+
+type OnDelete = (db: Db, access: WorkspaceAccess, now: Date) => Promise<void>;
 
 /** What happens to the campaigns of a workspace that is deleted (features/ads). */
 export interface CampaignStops {
@@ -85,7 +89,7 @@ export async function changeWorkspace(
 export async function deleteWorkspace(
   db: Db,
   access: WorkspaceAccess,
-  campaigns: CampaignStops,
+  { campaigns, onDelete }: Pick<WorkspaceDeps, 'campaigns' | 'onDelete'>,
   confirmName: string,
   now: Date,
 ) {
@@ -95,6 +99,7 @@ export async function deleteWorkspace(
     const row = await getWorkspaceRow(db, access);
     requireName(row, confirmName);
     await campaigns.requireWorkspaceStopped(db, access, now);
+    for (const change of onDelete) await change(db, access, now);
     await saveWorkspace(db, row.id, { deleted_date: now, updated_date: now });
     await audit(db, access, { type: 'workspace.deleted', target: targetOf(row), before: { name: row.name } }, now);
     const purgeAt = new Date(now.getTime() + graceDays * 24 * 60 * 60 * 1000);

@@ -106,6 +106,8 @@ export interface CompletedStep {
   readonly tool_calls: readonly RequestedCall[];
   /** Whether the model had to stop because its output became too long. */
   readonly is_cut: boolean;
+  /** Whether the server says that it declined the request for what it contains (finish reason `content_filter`). */
+  readonly is_declined: boolean;
   /** Null if the server does not report it. */
   readonly usage: Usage | null;
   readonly model: string;
@@ -277,7 +279,7 @@ async function step(
   const ended = failed ?? builder.finish();
   if (ended.outcome === 'unavailable') return ended;
   const tool_calls = ended.tool_calls.map(({ id, name, arguments_string }) => ({ id, name, arguments_string }));
-  return { ...ended, tool_calls, is_cut: builder.isCut };
+  return { ...ended, tool_calls, is_cut: builder.isCut, is_declined: builder.isDeclined };
 }
 
 interface SdkRequest {
@@ -354,6 +356,7 @@ class ReplyBuilder {
   #model = '';
   #finished = false;
   #isCut = false;
+  #isDeclined = false;
   #usage: Usage | null = null;
   readonly #toolCalls = new Map<string, ToolCall>();
   readonly #onDelta: (delta: ReplyDelta) => void;
@@ -379,6 +382,7 @@ class ReplyBuilder {
       case 'finish-step':
         this.#model = part.response.modelId;
         this.#isCut = part.finishReason === 'length';
+        this.#isDeclined = part.finishReason === 'content-filter';
         // Without a finish reason the server has not completed the reply.
         return part.rawFinishReason === undefined ? 'cut' : undefined;
       case 'finish':
@@ -397,6 +401,10 @@ class ReplyBuilder {
   /** Whether the last step ended because its output became too long. */
   get isCut(): boolean {
     return this.#isCut;
+  }
+
+  get isDeclined(): boolean {
+    return this.#isDeclined;
   }
 
   finish(): CompletedReply | UnavailableReply {

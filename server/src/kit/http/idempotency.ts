@@ -109,7 +109,7 @@ export async function removeExpiredKeys<Tables>(db: Kysely<Tables>, now: Date): 
   return Number(numAffectedRows ?? 0);
 }
 
-const idempotencyConflict = () =>
+export const idempotencyConflict = () =>
   new Problem(
     'conflict',
     'idempotency_conflict',

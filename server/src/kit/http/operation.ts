@@ -82,6 +82,11 @@ export interface OperationSpec<
   /** Accepts the Idempotency-Key header. With a key, the whole operation runs in one transaction. */
   readonly idempotency?: 'optional' | 'required';
   /**
+   * The handler reads the key from the headers and remembers itself what it did with it, longer than a day. The key is
+   * checked, and nothing is stored for it.
+   */
+  readonly keepsKeys?: true;
+  /**
    * For work that continues after its request: answers a repeated Idempotency-Key. `begun` is what `resumableAnswer`
    * stored instead of an answer.
    */

@@ -29,7 +29,8 @@ async function request(method, path, input) {
   const response = await fetch(path, { method, ...json });
   const body = await response.json();
   const warnings = response.headers.get('x-warning')?.split(',') ?? [];
-  return { status: response.status, body, warnings, error: response.ok ? undefined : describeProblem(body, path) };
+  const error = response.ok ? undefined : describeProblem(body, path);
+  return { status: response.status, headers: response.headers, body, warnings, error };
 }
 
 function describeProblem({ code, detail }, path) {

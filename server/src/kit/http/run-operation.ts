@@ -33,7 +33,7 @@ function toIdempotentRequest(exchange: Exchange, input: Input): IdempotentReques
   const { operation, actor, now } = exchange;
   if (!actor?.id || !honoursKey(exchange)) return undefined;
   const key = parseIdempotencyKey(exchange.header('idempotency-key'), operation.idempotency === 'required');
-  if (key === undefined) return undefined;
+  if (key === undefined || operation.keepsKeys) return undefined;
   const path = exchange.request.url.split('?')[0] ?? '';
   const scope = [actor.id, actor.workspaceId ?? '', actor.appIds, operation.method, path];
   return { scope, key, request: [input.rawBody ?? null, exchange.rawQuery], now };

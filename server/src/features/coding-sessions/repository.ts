@@ -1,0 +1,217 @@
+// Owns connecting an imported app to its repository at the git host (docs/api/coding-sessions.md#repository).
+import { audit } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { GitCredential, GitHost } from '../../gateways/git-host/types.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { type Fault, ValidationError } from '../../kit/http/faults.ts';
+import { Problem } from '../../kit/problem.ts';
+import { rewrapEach, type SecretLocation, type Secrets } from '../../kit/secrets.ts';
+import type { Db } from '../../tables.ts';
+import { type NewRepository, presentRepository, type Repository } from './contract.ts';
+import {
+  findRepository,
+  listUnderOldKeys,
+  lockRepository,
+  type RepositoryRow,
+  removeRepository,
+  saveRepository,
+  saveRewrapped,
+} from './store/repositories.ts';
+import { findActiveSession, toAppKey } from './store/sessions.ts';
+
+export interface RepositoryDeps {
+  readonly gitHost: Pick<GitHost, 'configured' | 'hasApp' | 'host' | 'readRepository' | 'readBranch'>;
+  readonly secrets: Secrets;
+  /** `GIT_HOST_APP_OWNERS`. */
+  readonly appOwners: readonly AppOwner[];
+}
+
+/** Repositories that a workspace may connect through the operator's App, which reaches those of other workspaces, too. */
+interface AppOwner {
+  /** `owner` or `owner/repository`, in lower case. */
+  readonly name: string;
+  readonly workspace_id: string;
+}
+
+/** What the git host said about the repository that is to be connected. */
+interface CheckedRepository {
+  readonly repository_full_name: string;
+  readonly base_branch: string;
+  readonly default_branch: string;
+  readonly missing_permissions: readonly string[];
+}
+
+/** Asks the git host, outside of any transaction. */
+export async function checkRepository(
+  deps: RepositoryDeps,
+  { app }: AppAccess,
+  input: NewRepository,
+): Promise<CheckedRepository> {
+  const { gitHost } = deps;
+  if (!gitHost.configured) throw gitHostNotConfigured();
+  const credential = chooseCredential(deps, app.workspace_id, input);
+  const signal = AbortSignal.timeout(hostMs);
+  const read = await gitHost.readRepository(input.repository_full_name, credential, signal);
+  if (read.outcome === 'unavailable') throw gitHostUnavailable();
+  if (read.outcome === 'refused') throw refusedCredential(credential);
+  if (read.outcome === 'not_found') throw invalid(['repository_full_name'], notReadable);
+  // The host may know it by another name than the one that was asked for.
+  if ('app' in credential && !mayUseApp(deps, app.workspace_id, read.full_name)) throw tokenNeeded();
+  const base_branch = input.base_branch ?? read.default_branch;
+  const branch = await gitHost.readBranch(read.full_name, base_branch, credential, signal);
+  if (branch.outcome === 'unavailable') throw gitHostUnavailable();
+  if (branch.outcome === 'refused') throw refusedCredential(credential);
+  if (branch.outcome === 'not_found')
+    throw input.base_branch === undefined
+      ? invalid(['repository_full_name'], 'must have at least one commit')
+      : invalid(['base_branch'], 'must be a branch of the repository');
+  const { full_name: repository_full_name, default_branch, missing_permissions } = read;
+  return { repository_full_name, base_branch, default_branch, missing_permissions };
+}
+
+const hostMs = 10_000;
+
+function chooseCredential(
+  deps: RepositoryDeps,
+  workspaceId: string,
+  { credentials, repository_full_name }: NewRepository,
+): GitCredential {
+  if (credentials !== undefined) return { token: credentials.token };
+  if (mayUseApp(deps, workspaceId, repository_full_name)) return { app: true };
+  throw tokenNeeded();
+}
+
+function mayUseApp({ gitHost, appOwners }: RepositoryDeps, workspaceId: string, fullName: string): boolean {
+  const repository = fullName.toLowerCase();
+  const [owner] = repository.split('/');
+  return (
+    gitHost.hasApp &&
+    appOwners.some(({ name, workspace_id }) => workspace_id === workspaceId && (name === repository || name === owner))
+  );
+}
+
+const tokenNeeded = () =>
+  new ValidationError([
+    {
+      loc: ['body', 'credentials'],
+      msg: 'is required: this workspace may not connect the repository without a token',
+      type: 'missing',
+    },
+  ]);
+
+const notReadable = 'must be a repository that the credential can read';
+
+const refusedCredential = (credential: GitCredential) =>
+  'token' in credential
+    ? invalid(['credentials', 'token'], 'must be a token that the git host accepts for this repository')
+    : invalid(['repository_full_name'], notReadable);
+
+const invalid = (at: Fault['loc'], msg: string) =>
+  new ValidationError([{ loc: ['body', ...at], msg, type: 'value_error' }]);
+
+export function connectRepository(
+  db: Db,
+  { gitHost, secrets }: RepositoryDeps,
+  access: AppAccess,
+  { credentials }: NewRepository,
+  checked: CheckedRepository,
+  now: Date,
+): Promise<Repository> {
+  const app = toAppKey(access);
+  return transaction(db, async (db) => {
+    const before = await lockRepository(db, app);
+    const isSame = before !== undefined && isSameRepository(before, checked.repository_full_name);
+    // Its branch is in the repository that it was launched for. A new token for the same one may come at any time.
+    if (before !== undefined && !isSame && (await findActiveSession(db, app))) throw activeSession();
+    const row = await saveRepository(db, {
+      ...app,
+      ...checked,
+      missing_permissions: [...checked.missing_permissions],
+      host: gitHost.host,
+      token_sealed: credentials === undefined ? null : secrets.seal(credentials.token, tokenLocation(app.app_id)),
+      connected_by: access.caller.email ?? '',
+      connected_at: now,
+    });
+    const { repository_full_name, base_branch } = row;
+    const after = { repository_full_name, base_branch, host: row.host };
+    await audit(db, access, { ...targetOf(access), type: 'repository.connected', after }, now);
+    return presentRepository(row);
+  });
+}
+
+export async function getRepository(db: Db, access: AppAccess): Promise<Repository> {
+  const row = await findRepository(db, toAppKey(access));
+  if (row === undefined) throw repositoryNotConnected();
+  return presentRepository(row);
+}
+
+export function disconnectRepository(db: Db, access: AppAccess, now: Date): Promise<{ success: true }> {
+  const app = toAppKey(access);
+  return transaction(db, async (db) => {
+    const row = await lockRepository(db, app);
+    if (row === undefined) throw repositoryNotConnected();
+    if (await findActiveSession(db, app)) throw activeSession();
+    await removeRepository(db, app);
+    const before = { repository_full_name: row.repository_full_name };
+    await audit(db, access, { ...targetOf(access), type: 'repository.disconnected', before }, now);
+    return { success: true };
+  });
+}
+
+const targetOf = ({ app }: AppAccess) => ({ target: { kind: 'repository', id: app.id }, app_id: app.id });
+
+/** Git hosts compare names without regard to case. */
+export const isSameRepository = (
+  { repository_full_name }: Pick<RepositoryRow, 'repository_full_name'>,
+  fullName: string,
+): boolean => repository_full_name.toLowerCase() === fullName.toLowerCase();
+
+// ---- tokens
+
+const tokenLocation = (appId: string): SecretLocation => ['app_repositories', appId, 'token_sealed'];
+
+/** What the git host is asked with. */
+export const openCredential = (
+  secrets: Secrets,
+  { app_id, token_sealed }: Pick<RepositoryRow, 'app_id' | 'token_sealed'>,
+): GitCredential =>
+  token_sealed === null ? { app: true } : { token: secrets.open(token_sealed, tokenLocation(app_id)) };
+
+/** Moves tokens to the current master key. Returns how many. */
+export const rewrapTokens = async (db: Db, secrets: Secrets, masterKeyId: string): Promise<number> =>
+  rewrapEach('tokens of repositories', await listUnderOldKeys(db, masterKeyId, 100), async (row) => {
+    const token_sealed = secrets.rewrap(row.token_sealed, tokenLocation(row.app_id));
+    if (token_sealed !== undefined) await saveRewrapped(db, row, token_sealed);
+  });
+
+// ---- refusals
+
+export const repositoryNotConnected = () =>
+  new Problem(
+    'not_found',
+    'repository_not_connected',
+    'The app is not connected to a repository. Connect one with connectRepository.',
+  );
+
+const activeSession = () =>
+  new Problem(
+    'conflict',
+    'session_busy',
+    'A coding session works on the connected repository. Wait until it has ended, or cancel it with cancelSession.',
+  );
+
+export const gitHostNotConfigured = () =>
+  new Problem(
+    'unavailable',
+    'git_host_unavailable',
+    'This installation has no git host. Ask its operator to set GIT_HOST_URL.',
+    { headers: { 'retry-after': '60' } },
+  );
+
+export const gitHostUnavailable = () =>
+  new Problem(
+    'unavailable',
+    'git_host_unavailable',
+    "The git host can't be reached. Nothing was changed. Send the request again in a few seconds.",
+    { headers: { 'retry-after': '5' } },
+  );
