@@ -4,6 +4,7 @@
 import { accountFaults } from '../drills/account-faults.ts';
 import { browserFaults } from '../drills/browser-faults.ts';
 import { builder } from '../drills/builder.ts';
+import { codingFaults } from '../drills/coding-faults.ts';
 import { deploy } from '../drills/deploy.ts';
 import { ingestFaults } from '../drills/ingest-faults.ts';
 import { launchFaults } from '../drills/launch-faults.ts';
@@ -38,6 +39,7 @@ const benches: Record<string, Bench> = {
   audit,
   'browser-faults': browserFaults,
   builder,
+  'coding-faults': codingFaults,
   credits,
   deploy,
   entities,

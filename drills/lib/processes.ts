@@ -1,5 +1,6 @@
 // Owns Plinth's processes: API and worker processes as an operator starts them, restarted whenever they exit.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../bench/lib/ports.ts';
@@ -24,8 +25,8 @@ export interface Processes {
   /** How many processes of this kind are ready. */
   countReady(kind: Kind): number;
   allReady(): Promise<void>;
-  /** Kills a ready process, picked by `choose`. Returns false if there is none. */
-  kill(kind: Kind, choose: (count: number) => number): boolean;
+  /** Kills a ready process, picked by `choose` from so many, with these ids. Returns false if there is none. */
+  kill(kind: Kind, choose: (count: number, pids: readonly (number | undefined)[]) => number): boolean;
   /** Kills all processes and starts none. */
   takeDown(): void;
   /** Starts them again. Returns when all are ready, with the time at which the first worker was. */
@@ -38,12 +39,17 @@ const readyMessages = { api: '"msg":"listening"', worker: '"msg":"worker started
 const restartDelayMs = 300;
 const readyWithinMs = 120_000;
 
-/** `given` may be made from the address of the first API. */
+/**
+ * `given` may be made from the address of the first API. `logFile` gets all that the processes print; without it, their errors
+ * are shown.
+ */
 export async function startProcesses(
   counts: Record<Kind, number>,
   given: Record<string, string> | ((api: string) => Record<string, string>),
   program = main,
+  logFile?: string,
 ): Promise<Processes> {
+  const log = logFile === undefined ? undefined : openSync(logFile, 'a');
   let stopping = false;
   let isDown = false;
   let starts = 0;
@@ -55,9 +61,10 @@ export async function startProcesses(
     const child = spawn(process.execPath, [program, member.kind], {
       env,
       cwd: '/',
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', log ?? 'inherit'],
     });
-    child.stdout.on('data', (chunk) => {
+    child.stdout?.on('data', (chunk) => {
+      if (log !== undefined) writeSync(log, chunk);
       if (member.ready || !String(chunk).includes(readyMessages[member.kind])) return;
       member.ready = true;
       member.readyAt = Date.now();
@@ -99,7 +106,8 @@ export async function startProcesses(
     allReady,
     kill(kind, choose) {
       const ready = members.filter((member) => member.kind === kind && member.ready);
-      const member = ready[choose(ready.length)];
+      const pids = ready.map(({ child }) => child?.pid);
+      const member = ready[choose(ready.length, pids)];
       if (member === undefined) return false;
       member.ready = false;
       return member.child?.kill('SIGKILL') ?? false;

@@ -1,0 +1,94 @@
+// Owns the drill's own record of what the processes of Plinth start: git, bubblewrap, and what runs in it, as /proc shows them. A
+// process stays known after the worker that started it is gone, and is told from later ones with the same id by its start time.
+import { readdirSync, readFileSync } from 'node:fs';
+
+const everyMs = 250;
+
+export interface DescendantWatch {
+  /** How many were seen, by program. */
+  count(): Record<string, number>;
+  /** Those that live now. */
+  living(): string[];
+  /** Programs in whose arguments one of the secrets was seen. */
+  readonly leaks: ReadonlySet<string>;
+  stop(): void;
+}
+
+interface ProcessLine {
+  readonly pid: number;
+  readonly program: string;
+  /** Z: it has ended, and its parent has not asked yet. */
+  readonly state: string;
+  readonly parent: number;
+  readonly startTime: string;
+}
+
+/** `parents` are the processes that run now. */
+export function watchDescendants(parents: () => readonly number[], secrets: readonly string[]): DescendantWatch {
+  /** By id and start time, the program that it was last. */
+  const known = new Map<string, string>();
+  const leaks = new Set<string>();
+  const look = () => {
+    const all = listProcesses();
+    const own = new Set(parents());
+    const members = new Set(own);
+    for (const line of all) if (known.has(keyOf(line))) members.add(line.pid);
+    // A child may come before its parent in the list.
+    for (let size = -1; size !== members.size; ) {
+      size = members.size;
+      for (const { pid, parent } of all) if (members.has(parent)) members.add(pid);
+    }
+    for (const line of all) {
+      if (!members.has(line.pid) || own.has(line.pid)) continue;
+      const isNew = known.get(keyOf(line)) !== line.program;
+      known.set(keyOf(line), line.program);
+      if (isNew && hasSecret(line.pid, secrets)) leaks.add(line.program);
+    }
+    return all;
+  };
+  const timer = setInterval(look, everyMs);
+  return {
+    count: () =>
+      Object.fromEntries(
+        Map.groupBy(known.values(), (program) => program)
+          .entries()
+          .map(([name, each]) => [name, each.length]),
+      ),
+    living() {
+      const isLiving = (line: ProcessLine) => known.has(keyOf(line)) && line.state !== 'Z' && line.state !== 'X';
+      return look()
+        .filter(isLiving)
+        .map(({ pid, program }) => `${program} ${pid}`);
+    },
+    leaks,
+    stop: () => clearInterval(timer),
+  };
+}
+
+const keyOf = ({ pid, startTime }: ProcessLine): string => `${pid}:${startTime}`;
+
+const listProcesses = (): ProcessLine[] =>
+  readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []));
+
+/** Undefined if it has ended meanwhile. */
+function readProcess(pid: number): ProcessLine | undefined {
+  const [, program = '', rest = ''] = /^\d+ \((.*)\) (.*)$/s.exec(read(`/proc/${pid}/stat`)) ?? [];
+  const fields = rest.split(' ');
+  const [state = '', parent] = fields;
+  return fields.length < 20
+    ? undefined
+    : { pid, program, state, parent: Number(parent), startTime: fields[19] as string };
+}
+
+const hasSecret = (pid: number, secrets: readonly string[]): boolean => {
+  const command = read(`/proc/${pid}/cmdline`);
+  return secrets.some((secret) => command.includes(secret));
+};
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
