@@ -15,7 +15,8 @@ export async function listLeftovers(environment: Environment, watch: DescendantW
   const { sessionFolder, temporary, cgroups, processes } = environment;
   // Workers remove what others have left when they start, and every minute, if it is older than a minute.
   const longAgo = new Date(Date.now() - 10 * 60_000);
-  for (const name of readdirSync(sessionFolder)) utimesSync(join(sessionFolder, name), longAgo, longAgo);
+  for (const folder of [sessionFolder, temporary])
+    for (const name of readdirSync(folder)) utimesSync(join(folder, name), longAgo, longAgo);
   processes.kill('worker', () => 0);
   await processes.allReady();
   for (const end = Date.now() + goneWithinMs; ; await sleep(500)) {

@@ -11,6 +11,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -219,6 +220,17 @@ for i in range(1500): os.mkdir('d'); os.chdir('d')"`;
     mkdirSync(join(base, 'closed'), { mode: 0o700 });
     await expect(sandbox.createFolder(join(base, 'closed', 'clone'))).rejects.toThrow('let all users enter');
   });
+});
+
+test('the folder of a probe whose worker was killed is removed later', async () => {
+  const [left, running] = ['left', 'running'].map((name) => join(tmpdir(), `plinth-command-probe-${firstUid}-${name}`));
+  for (const path of [left, running] as string[]) await sandbox.createFolder(path);
+  const longAgo = new Date(Date.now() - 120_000);
+  writeFileSync(join(left as string, 'probe'), '');
+  utimesSync(left as string, longAgo, longAgo);
+  await sandbox.removeLeftovers();
+  expect([left, running].map((path) => existsSync(path as string))).toEqual([false, true]);
+  await sandbox.removeFolder(running as string);
 });
 
 describe('control groups', () => {

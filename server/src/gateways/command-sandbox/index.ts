@@ -1,6 +1,6 @@
 // Owns the command sandbox: running commands that nobody trusts with bubblewrap, as another user, in a control group, without
 // network, and seeing to it that nothing of them is left. A command that can't be protected is not run.
-import { access, constants, mkdtemp, rm, stat } from 'node:fs/promises';
+import { access, constants, lstat, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareBubblewrap } from './bubblewrap.ts';
@@ -39,7 +39,14 @@ export interface CommandSandboxSettings {
 const megabyte = 1024 * 1024;
 const defaults = { diskBytes: 2048 * megabyte, entries: 500_000 };
 const checkedForMs = 60_000;
-const probe = { processes: 12, children: 24, timeoutMs: 20_000, maxOutputBytes: 2_000 };
+const probe = {
+  prefix: 'plinth-command-probe-',
+  leftAfterMs: 60_000,
+  processes: 12,
+  children: 24,
+  timeoutMs: 20_000,
+  maxOutputBytes: 2_000,
+};
 const maxArgumentBytes = 100_000;
 
 export function openCommandSandbox(settings: CommandSandboxSettings): CommandSandbox {
@@ -97,7 +104,7 @@ export function openCommandSandbox(settings: CommandSandboxSettings): CommandSan
 
   /** Runs a command that starts more processes than it may, and looks from outside at what became of it. */
   async function probeCommand(): Promise<string | undefined> {
-    const folder = await mkdtemp(join(tmpdir(), 'plinth-command-probe-'));
+    const folder = await mkdtemp(join(tmpdir(), probe.prefix));
     const text = `echo >probe; for i in $(seq ${probe.children}); do sleep 5 & done; wait`;
     try {
       const result = await runProtected({
@@ -162,6 +169,16 @@ export function openCommandSandbox(settings: CommandSandboxSettings): CommandSan
     }
   }
 
+  /** Removes the folders of probes whose workers were killed. Others may write to the folder: what is in them is not trusted. */
+  async function removeOldProbes(bwrap: string): Promise<void> {
+    const names = (await readdir(tmpdir())).filter((name) => name.startsWith(probe.prefix));
+    for (const path of names.map((name) => join(tmpdir(), name))) {
+      const found = await lstat(path).catch(() => undefined);
+      if (found === undefined || Date.now() - found.mtimeMs < probe.leftAfterMs) continue;
+      await removeFolder(bwrap, path).catch((error: Error) => settings.onProblem(error.message));
+    }
+  }
+
   async function removeGroup(group: ControlGroup): Promise<void> {
     try {
       await group.kill();
@@ -196,6 +213,7 @@ export function openCommandSandbox(settings: CommandSandboxSettings): CommandSan
       if (settings.bwrap === undefined) return;
       try {
         await (await openGroups()).removeLeftovers();
+        await track(removeOldProbes(settings.bwrap));
       } catch (error) {
         if (!(error instanceof NoControlGroups)) throw error; // without them, no command has run
       }
