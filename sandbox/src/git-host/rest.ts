@@ -83,21 +83,6 @@ export function findCall(state: State, access: Access, { request, target, origin
         return { status: 200, body: await present(pull), ...(wantsDiff && { text: await diffPull(folder, pull) }) };
       },
     },
-    'PATCH /pulls/n': {
-      call: 'update_pull',
-      needs: 'pull_requests',
-      run: async () => {
-        const { title, body: text, state: wanted } = body() as Partial<PullRequest>;
-        const change = {
-          ...(title && { title }),
-          ...(text !== undefined && { body: text }),
-          ...(wanted && { state: wanted }),
-        };
-        const pull = { ...state.getPull(repository, Number(number)), ...change, updated_at: new Date().toISOString() };
-        state.record({ event: 'applied', call: 'update_pull', repository, pull_request: pull });
-        return { status: 200, body: await present(pull) };
-      },
-    },
   };
   const found = calls[route];
   if (found === undefined) throw new Refusal(404, 'Not Found');
@@ -111,7 +96,7 @@ export function checkRights(access: Access, request: IncomingMessage, { needs, c
   }
   const rights = access.findRights(request);
   if (rights === undefined) throw new Refusal(401, 'Bad credentials');
-  const wanted = call === 'create_pull' || call === 'update_pull' ? 'write' : 'read';
+  const wanted = call === 'create_pull' ? 'write' : 'read';
   if (needs === 'none' || rights[needs] === 'write' || rights[needs] === wanted) return;
   throw new Refusal(403, 'Resource not accessible by personal access token', undefined, {
     'x-accepted-github-permissions': `${needs}=${wanted}`,

@@ -13,16 +13,7 @@ import {
 } from './repositories.ts';
 
 /** What faults can be set for, beside `*`. `fetch` also counts each look at the refs, `app` the App's tokens. */
-export type GitCall =
-  | 'read'
-  | 'branch'
-  | 'list_pulls'
-  | 'read_pull'
-  | 'create_pull'
-  | 'update_pull'
-  | 'fetch'
-  | 'push'
-  | 'app';
+export type GitCall = 'read' | 'branch' | 'list_pulls' | 'read_pull' | 'create_pull' | 'fetch' | 'push' | 'app';
 
 export interface GitHostEntry {
   readonly at: string;

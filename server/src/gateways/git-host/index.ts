@@ -4,13 +4,7 @@ import type { Clock } from '../../kit/clock.ts';
 import { type AppSettings, type Authorization, createCredentials } from './credentials.ts';
 import { isFullName, isRefName } from './names.ts';
 import { notConfigured } from './not-configured.ts';
-import {
-  createPullRequest,
-  findPullRequest,
-  readPullRequest,
-  type SendToRepository,
-  updatePullRequest,
-} from './pull-requests.ts';
+import { createPullRequest, findPullRequest, readPullRequest, type SendToRepository } from './pull-requests.ts';
 import { asObject, asText, findGeneralOutcome, openRest, type RestAnswer } from './rest.ts';
 import { fetchRefs, pushCommit } from './transfer.ts';
 import type { BranchRead, GitCredential, GitHost, Refused, RepositoryRead, Unavailable } from './types.ts';
@@ -99,10 +93,6 @@ function openConfigured(settings: GitHostSettings, url: string, cloneUrl: string
         await authorized(fullName, credential, signal, (authorization) =>
           createPullRequest(sendTo(fullName, authorization), pullRequest, signal),
         ),
-      ),
-    updatePullRequest: (fullName, number, change, credential, signal) =>
-      authorized(fullName, credential, signal, (authorization) =>
-        updatePullRequest(sendTo(fullName, authorization), number, change, signal),
       ),
     readPullRequest: (fullName, number, credential, signal) =>
       authorized(fullName, credential, signal, (authorization) =>

@@ -11,7 +11,6 @@ export const notConfigured: GitHost = {
   readBranch: unavailable,
   findPullRequest: unavailable,
   createPullRequest: unavailable,
-  updatePullRequest: unavailable,
   readPullRequest: unavailable,
   fetch: unavailable,
   push: unavailable,

@@ -1,4 +1,4 @@
-// Owns pull requests at the git host: finding, creating, changing and reading them.
+// Owns pull requests at the git host: finding, creating and reading them.
 import { asObject, asText, findGeneralOutcome, messageOf, type RestAnswer, type RestRequest } from './rest.ts';
 import type {
   HostPullRequest,
@@ -6,7 +6,6 @@ import type {
   PullRequestCreated,
   PullRequestFound,
   PullRequestRead,
-  PullRequestUpdated,
 } from './types.ts';
 
 /** Sends with the token and the parameters of the repository. */
@@ -52,23 +51,7 @@ export async function createPullRequest(
   }
   if (answer.outcome === 'answered' && answer.status === 422 && /already exists/i.test(messageOf(answer)))
     return { outcome: 'exists' };
-  return findChangeFailure(answer);
-}
-
-export async function updatePullRequest(
-  send: SendToRepository,
-  number: number,
-  change: { readonly title?: string; readonly body?: string },
-  signal?: AbortSignal,
-): Promise<PullRequestUpdated> {
-  const parameters = { ...change, pull_number: number };
-  const answer = await send({ method: 'PATCH', path: '/repos/{owner}/{repo}/pulls/{pull_number}', parameters, signal });
-  if (answer.outcome === 'answered' && answer.status === 200) {
-    const pull_request = readPull(answer.body);
-    return pull_request === undefined ? { outcome: 'unknown' } : { outcome: 'updated', pull_request };
-  }
-  if (answer.outcome === 'answered' && answer.status === 404) return { outcome: 'not_found' };
-  return findChangeFailure(answer);
+  return findCreateFailure(answer);
 }
 
 export async function readPullRequest(
@@ -88,7 +71,7 @@ export async function readPullRequest(
 }
 
 /** A host that fails while it answers may have done what was asked. */
-function findChangeFailure(
+function findCreateFailure(
   answer: RestAnswer,
 ): Extract<PullRequestCreated, { outcome: 'rejected' | 'refused' | 'unavailable' | 'unknown' }> {
   if (answer.outcome === 'failed')

@@ -5,7 +5,7 @@ import { Agent, type RequestInit, fetch as undiciFetch } from 'undici';
 import type { Refused, Unavailable } from './types.ts';
 
 export interface RestRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST';
   /** `/repos/{owner}/{repo}`: each part in braces is a parameter. */
   readonly path: string;
   readonly parameters?: Readonly<Record<string, unknown>>;

@@ -26,14 +26,6 @@ export interface GitHost {
     credential: GitCredential,
     signal?: AbortSignal,
   ): Promise<PullRequestCreated>;
-  /** Setting the same title and body twice changes nothing, so `unknown` may simply be repeated. */
-  updatePullRequest(
-    fullName: string,
-    number: number,
-    change: { readonly title?: string; readonly body?: string },
-    credential: GitCredential,
-    signal?: AbortSignal,
-  ): Promise<PullRequestUpdated>;
   readPullRequest(
     fullName: string,
     number: number,
@@ -103,14 +95,6 @@ export type PullRequestCreated =
   /** No connection, so that nothing was sent. */
   | Unavailable
   /** Sent, without a readable answer: it may exist. Find it before you create it again. */
-  | { readonly outcome: 'unknown' };
-
-export type PullRequestUpdated =
-  | { readonly outcome: 'updated'; readonly pull_request: HostPullRequest }
-  | { readonly outcome: 'not_found' }
-  | { readonly outcome: 'rejected'; readonly reason: string }
-  | Refused
-  | Unavailable
   | { readonly outcome: 'unknown' };
 
 export type FetchResult =
