@@ -59,6 +59,8 @@ interface Tracked {
 
 const registeredWithinMs = 20_000;
 const safeWithinMs = 60_000;
+/** Other sessions that the worker claimed together with one that has arrived also arrive within this time. */
+const arrivedWithinMs = 300;
 const heldAtMostMs = 20_000;
 const pollMs = 50;
 
@@ -69,9 +71,12 @@ export async function startControl(journalFile: string): Promise<Control> {
   /** Kills that could not be done in the session that they were drawn for. */
   const owed: Boundary[] = [];
 
-  const isSafe = (pid: number, except?: Tracked): boolean =>
-    ![...sessions.values()].some((each) => each !== except && each.pid === pid && each.isFragile);
   const killed = new Set<number>();
+  /** A session whose worker was killed is with any of the others, until it arrives somewhere. */
+  const mayBeWith = (pid: number, session: Tracked): boolean =>
+    session.pid === pid || (session.pid !== undefined && killed.has(session.pid));
+  const isSafe = (pid: number, except?: Tracked): boolean =>
+    ![...sessions.values()].some((each) => each !== except && each.isFragile && mayBeWith(pid, each));
   const kill = (pid: number): boolean => {
     killed.add(pid);
     for (const each of sessions.values()) if (each.pid === pid) each.isFragile = true;
@@ -90,6 +95,7 @@ export async function startControl(journalFile: string): Promise<Control> {
     if (drawn < 0 && debt < 0) return false;
     if (drawn >= 0) session.kills.splice(drawn, 1);
     else owed.splice(debt, 1);
+    await sleep(arrivedWithinMs);
     const mayKill = !session.isFragile && (await untilSafe(pid, session));
     // While it waited at this boundary, the worker may have been killed for another session: that is a kill here too.
     if (mayKill || killed.has(pid)) return true;

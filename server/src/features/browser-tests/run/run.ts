@@ -30,13 +30,18 @@ export async function runFlow(
     healedTargets: [],
     evaluated: new Set(),
     leftOut: 0,
+    lastStep: Promise.resolve(),
   };
   try {
-    return toResult(run, await takeSteps(run));
+    const ended = await takeSteps(run);
+    await run.lastStep;
+    return toResult(run, ended);
   } catch (error) {
     if (deps.signal.aborted) return toResult(run, 'cancelled');
     if (overtime.aborted) return toResult(run, 'time_limit');
     throw error;
+  } finally {
+    await run.lastStep.catch(() => {}); // nothing of a run goes on after its end
   }
 }
 

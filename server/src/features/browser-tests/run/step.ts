@@ -1,5 +1,5 @@
-// Owns taking one step of a run: an action or a check in the page, a screenshot of what came of it, and the step for the report,
-// stored before the next one begins. What can be replayed is added to the new recording.
+// Owns taking one step of a run: an action or a check in the page, a screenshot of what came of it, and the step for the report.
+// The screenshot is stored while the next step is taken. What can be replayed is added to the new recording.
 import type {
   ActionOutcome,
   BrowserSession,
@@ -36,6 +36,8 @@ export interface Run {
   readonly evaluated: Set<number>;
   /** How many recorded actions the agent has left out. */
   leftOut: number;
+  /** Settled when `onStep` has handled the last step. */
+  lastStep: Promise<void>;
 }
 
 type Source = RunStep['source'];
@@ -202,7 +204,9 @@ async function addStep(run: Run, { action, result, source, check = null, healed 
     at: deps.clock.now(),
   };
   steps.push(step);
-  await deps.onStep(step, screenshot);
+  await run.lastStep;
+  run.lastStep = deps.onStep(step, screenshot);
+  run.lastStep.catch(() => {}); // thrown by whoever waits for it next
 }
 
 /** A page that hangs before it has shown anything has no picture. */

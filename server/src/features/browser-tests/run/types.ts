@@ -26,8 +26,8 @@ export interface RunDeps {
   /** Cancels the run. */
   readonly signal: AbortSignal;
   /**
-   * Stores the step before the next one begins. The screenshot is a JPEG, or empty if the page hangs and can't be shown. An error
-   * that it throws is thrown by `runFlow`.
+   * Stores the step, while the next one is taken. Steps are handled one after the other. The screenshot is a JPEG, or empty if the
+   * page hangs and can't be shown. An error that it throws is thrown by `runFlow`.
    */
   onStep(step: RunStep, screenshot: Buffer): Promise<void>;
 }
