@@ -4,6 +4,7 @@ import { type AuditedChange, audit, auditService } from '../../core/audit/audit.
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
+import { makeHarmless } from '../../kit/harmless.ts';
 import type { Db } from '../../tables.ts';
 import { type InputRequest, presentSession } from './contract.ts';
 import { insertEvents, type SessionEvent } from './store/events.ts';
@@ -168,7 +169,7 @@ function toColumns(before: SessionRow, move: Move, now: Date): SessionChange {
     input_request: move.to === 'needs_input' ? JSON.stringify(move.input_request) : null,
     input_request_id: move.to === 'needs_input' ? move.input_request.input_request_id : null,
     ...(move.to === 'cancelling' && { cancel_requested_at: now }),
-    ...(move.to === 'completed' && move.change.summary && { summary: cutSummary(move.change.summary) }),
+    ...(move.to === 'completed' && move.change.summary && { summary: toSummary(move.change.summary) }),
     ...(move.to === 'queued' && beginTurn(before)),
     ...toQueueColumns(before, move),
   };
@@ -216,9 +217,11 @@ function toQueueColumns({ state }: SessionRow, move: Move): SessionChange {
 
 const maxSummary = 10_000;
 
-/** Characters are code points, as everywhere. */
-export const cutSummary = (summary: string): string =>
-  summary.length <= maxSummary ? summary : [...summary].slice(0, maxSummary).join('');
+/** What the model said, as it is shown. Characters are code points, as everywhere. */
+export function toSummary(said: string): string {
+  const summary = makeHarmless(said);
+  return summary.length <= maxSummary ? summary : [...summary].slice(0, maxSummary).join('');
+}
 
 function listMoveEvents(row: SessionRow, move: Move, baseUrl: string): SessionEvent[] {
   const data = presentSession(row, baseUrl);
@@ -265,7 +268,7 @@ export async function appendLog(
 ): Promise<void> {
   if (lines.length === 0) return;
   await asWorker(db, session, async (db, locked) => {
-    const { kept, bytes } = takeFitting(locked, lines.map(cutLine));
+    const { kept, bytes } = takeFitting(locked, lines.map(toLine));
     if (kept.length > 0) await insertLines(db, locked, kept, bytes, deps, now);
   });
 }
@@ -280,7 +283,7 @@ export const appendEnd = async (
   lines: readonly string[],
   deps: SessionDeps,
   now: Date,
-): Promise<SessionRow> => (lines.length === 0 ? locked : insertLines(db, locked, lines.map(cutLine), 0, deps, now));
+): Promise<SessionRow> => (lines.length === 0 ? locked : insertLines(db, locked, lines.map(toLine), 0, deps, now));
 
 async function insertLines(
   db: Db,
@@ -299,8 +302,11 @@ async function insertLines(
   return row;
 }
 
-const cutLine = (line: string): string =>
-  line.length <= maxLineCharacters ? line : `${line.slice(0, maxLineCharacters).toWellFormed()}…`;
+/** A line may be the words of the model, a path of the repository, or the output of a command. */
+function toLine(text: string): string {
+  const line = makeHarmless(text);
+  return line.length <= maxLineCharacters ? line : `${line.slice(0, maxLineCharacters).toWellFormed()}…`;
+}
 
 function takeFitting({ log_rows, log_bytes }: SessionRow, lines: readonly string[]) {
   const kept: string[] = [];

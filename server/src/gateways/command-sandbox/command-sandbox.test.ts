@@ -18,9 +18,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listProcessesOf } from '../../../test/support/canaries.ts';
+import { makeHarmless } from '../../kit/harmless.ts';
 import { findMount, openControlGroups } from './cgroups.ts';
 import { type CommandSandboxSettings, openCommandSandbox } from './index.ts';
-import { collectOutput, makeHarmless } from './output.ts';
+import { collectOutput } from './output.ts';
 import { createSyscallFilter } from './seccomp.ts';
 import type { CommandRequest, CommandSandbox } from './types.ts';
 

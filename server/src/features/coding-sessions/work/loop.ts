@@ -321,7 +321,7 @@ async function runTool(run: LoopRun, call: RequestedCall) {
   const remainingMs = deps.limits.turnMs - measureWork(run);
   if (remainingMs <= 0) return { status: 'error' as const, result: timeIsUp };
   const timeUp = AbortSignal.timeout(Math.min(remainingMs, maxTimerMs));
-  const log = (line: string) => appendLog(db, session, [toStorableText(line)], deps, deps.clock.now());
+  const log = (line: string) => appendLog(db, session, [line], deps, deps.clock.now());
   const context: ToolContext = { work, clone, editFailures, log, signal: AbortSignal.any([signal, timeUp]) };
   try {
     const ran = await runCall(tools, call, context);

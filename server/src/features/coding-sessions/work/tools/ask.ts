@@ -1,14 +1,16 @@
 // Owns the tools with which the agent asks the person back. The session waits for the answer, which becomes the result of the call.
 import { z } from 'zod';
 import { ToolError } from '../../../../core/turns/tools.ts';
+import { makeHarmless } from '../../../../kit/harmless.ts';
 import { type CodingTool, defineTool } from './tool.ts';
 
+/** People decide by what they see. */
+const shown = z.string().overwrite(makeHarmless);
+
 const question = z.object({
-  text: z.string().trim().min(1).max(2_000),
+  text: shown.trim().min(1).max(2_000),
   options: z
-    .array(
-      z.object({ label: z.string().trim().min(1).max(200), description: z.string().trim().max(1_000).default('') }),
-    )
+    .array(z.object({ label: shown.trim().min(1).max(200), description: shown.trim().max(1_000).default('') }))
     .max(10)
     .default([])
     .describe('Answers to choose from'),
@@ -40,10 +42,10 @@ const askApproval = defineTool({
   description:
     'Asks the person to approve something before you do it: a command, deleting files, or a plan. Waits for the answer.',
   parameters: z.object({
-    title: z.string().trim().min(1).max(200),
-    description: z.string().trim().max(4_000).default(''),
+    title: shown.trim().min(1).max(200),
+    description: shown.trim().max(4_000).default(''),
     action: z.enum(['run_command', 'delete_files', 'plan']),
-    details: z.string().max(20_000).default('').describe('The command, the paths of the files, or the plan'),
+    details: shown.max(20_000).default('').describe('The command, the paths of the files, or the plan'),
   }),
   async run(approval, context) {
     await context.log(`Asked for approval: ${approval.title}`);
