@@ -657,6 +657,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    run_files: Generated<string[]>;
   };
   coding_steps: {
     workspace_id: string;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GitCredential, GitHost, HostPullRequest } from '../../gateways/git-host/types.ts';
 import type { BareRepository } from '../../kit/git/types.ts';
 import type { PullRequest } from './contract.ts';
+import { toBody, toCommitMessage, toMarker } from './description.ts';
 import { SessionFault } from './fault.ts';
 import { repeatWhileUnavailable } from './host-calls.ts';
 import type { SessionRow } from './store/sessions.ts';
@@ -133,13 +134,6 @@ export async function pushWork(
   }
 }
 
-/** The first line of the summary is the body: the pull request has all of it. */
-function toCommitMessage({ commit_message, title }: SessionRow, summary: string): string {
-  if (commit_message !== null) return commit_message;
-  const [line = ''] = summary.trim().split('\n', 1);
-  return line === '' ? title : `${title}\n\n${line}`;
-}
-
 /** Finds the pull request of the session's branch, or opens it. */
 export async function openPullRequest(
   session: SessionRow,
@@ -205,13 +199,6 @@ export async function findPullRequest(
   if (pull_request.state !== 'open' && (isKnown || !isOwn)) return undefined;
   return present(pull_request, isOwn && !isKnown);
 }
-
-const toMarker = ({ id }: Pick<SessionRow, 'id'>): string => `<!-- plinth-session: ${id} -->`;
-
-const toBody = (session: SessionRow, summary: string): string =>
-  [summary.trim(), session.pull_request_body?.trim() ?? '', toMarker(session)]
-    .filter((part) => part !== '')
-    .join('\n\n');
 
 const present = (pullRequest: HostPullRequest, created: boolean): PullRequest => {
   const { number, html_url, url, title, state, head_branch, base_branch, created_date, updated_date } = pullRequest;

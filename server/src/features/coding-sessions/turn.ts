@@ -3,6 +3,7 @@
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { newId } from '../../kit/ids.ts';
+import { toStorableText } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import { computeSessionCredits } from './costs.ts';
 import { readCredential } from './credential.ts';
@@ -20,7 +21,8 @@ import {
   type TurnStart,
   type Workplace,
 } from './provision.ts';
-import { appendLog, asWorker, ClaimLost, cutSummary, moveSession, SessionMoved } from './session.ts';
+import { runsByItself } from './run-files.ts';
+import { appendLog, asWorker, ClaimLost, moveSession, SessionMoved, toSummary } from './session.ts';
 import { removeCheckpoints } from './store/checkpoints.ts';
 import { listPendingMessages } from './store/messages.ts';
 import { lockSession, type SessionRow, saveWork } from './store/sessions.ts';
@@ -258,18 +260,15 @@ async function deliver(
   if ((await listPendingMessages(db, session)).length > 0 && records.length > 0) return undefined;
   const trees = records.map(({ tree }) => tree);
   const finished = { repository, credential, base, tree: work.tree, trees, summary };
+  const changed = await repository.listChangedPaths(base, work.tree, runsByItself);
+  const run_files = addNames(session.run_files, changed);
   const remember = async (tried_commits: string[]) => {
-    if (!(await saveWork(db, session, { tried_commits }))) throw new ClaimLost();
+    if (!(await saveWork(db, session, { tried_commits, run_files }))) throw new ClaimLost();
   };
   const head_commit = isChanged ? await pushWork(session, finished, remember, deps, signal) : base;
   const row = await asWorker(db, session, async (db, locked) => {
-    const moved = await moveSession(
-      db,
-      locked,
-      { to: 'opening_pull_request', change: { head_commit } },
-      deps,
-      deps.clock.now(),
-    );
+    const change = { head_commit };
+    const moved = await moveSession(db, locked, { to: 'opening_pull_request', change }, deps, deps.clock.now());
     await removeCheckpoints(db, moved);
     return moved;
   });
@@ -278,6 +277,12 @@ async function deliver(
   await appendLog(db, row, pushed, deps, deps.clock.now());
   return open(db, row, deps, credential, summary, signal);
 }
+
+const maxRunFiles = 200;
+
+/** Of all turns: the pull request may be opened by a later one. */
+const addNames = (known: readonly string[], changed: readonly string[]): string[] =>
+  [...new Set([...known, ...changed.map(toStorableText)])].slice(0, maxRunFiles);
 
 const noSummary = 'The agent finished without a summary.';
 
@@ -309,7 +314,7 @@ async function open(
   said: string,
   signal: AbortSignal,
 ): Promise<SessionRow | undefined> {
-  const summary = cutSummary(said || noSummary); // hosts limit how long a description can be
+  const summary = toSummary(said || noSummary);
   const pullRequest = await openPullRequest(session, credential, summary, deps, signal);
   const now = deps.clock.now();
   await appendLog(db, session, [`Pull request #${pullRequest.number}: ${pullRequest.html_url}`], deps, now);

@@ -42,8 +42,34 @@ export async function diff(
   };
 }
 
-/** Reads `:100644 160000 <id> <id> T\0path\0` and so on as it comes: there may be any number of files. */
 export async function changesSubmodules(folder: string, from: string, to: string): Promise<boolean> {
+  let isFound = false;
+  await readChanges(folder, from, to, (change) => {
+    if (/^:(160000 |\d{6} 160000 )/.test(change)) isFound = true;
+  });
+  return isFound;
+}
+
+export async function listChangedPaths(
+  folder: string,
+  from: string,
+  to: string,
+  isWanted: (path: string) => boolean,
+): Promise<string[]> {
+  const paths: string[] = [];
+  await readChanges(folder, from, to, (_, path) => {
+    if (isWanted(path)) paths.push(path);
+  });
+  return paths;
+}
+
+/** Reads `:100644 160000 <id> <id> T\0path\0` and so on as it comes: there may be any number of files. */
+async function readChanges(
+  folder: string,
+  from: string,
+  to: string,
+  onChange: (change: string, path: string) => void,
+): Promise<void> {
   const args = [
     'diff-tree',
     '-r',
@@ -55,19 +81,17 @@ export async function changesSubmodules(folder: string, from: string, to: string
     checkId(to),
   ];
   let rest = '';
-  let isPath = false;
-  let isFound = false;
+  let change: string | undefined;
   await requireGit(folder, args, {
     onOutput(chunk) {
       const records = (rest + chunk.toString('latin1')).split('\0');
       rest = records.pop() ?? '';
       for (const record of records) {
-        if (!isPath && /^:(160000 |\d{6} 160000 )/.test(record)) isFound = true;
-        isPath = !isPath;
+        if (change !== undefined) onChange(change, Buffer.from(record, 'latin1').toString());
+        change = change === undefined ? record : undefined;
       }
     },
   });
-  return isFound;
 }
 
 async function readPatch(

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readBundle, writeBundle } from './bundle.ts';
-import { changesSubmodules, diff } from './diff.ts';
+import { changesSubmodules, diff, listChangedPaths } from './diff.ts';
 import { GitError, requireGit, runGit } from './run.ts';
 import { search } from './search.ts';
 import { checkId, listTree, readBlob, writeTree } from './trees.ts';
@@ -34,6 +34,7 @@ export async function openBareRepository(folder: string): Promise<BareRepository
     search: (tree, pattern, options) => search(folder, tree, pattern, options),
     writeTree: (tree, changes) => writeTree(folder, tree, changes),
     diff: (from, to, options) => diff(folder, from, to, options),
+    listChangedPaths: (from, to, isWanted) => listChangedPaths(folder, from, to, isWanted),
     changesSubmodules: (from, to) => changesSubmodules(folder, from, to),
     commit: (commit) => writeCommit(folder, commit),
     async isAncestor(ancestor, descendant) {

@@ -15,6 +15,8 @@ export interface BareRepository {
   diff(from: string, to: string, options?: DiffOptions): Promise<DiffSummary>;
   /** Whether a submodule is added, removed or moved to another commit between two trees. */
   changesSubmodules(from: string, to: string): Promise<boolean>;
+  /** Of what differs between two trees or commits, the paths that are wanted. */
+  listChangedPaths(from: string, to: string, isWanted: (path: string) => boolean): Promise<string[]>;
   /** The id depends on nothing but these values, so that a repeated commit is the same commit. */
   commit(commit: NewCommit): Promise<string>;
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;

@@ -171,7 +171,7 @@ export const saveSession = (
 export async function saveWork(
   db: Db,
   { workspace_id, id, claims }: Pick<SessionRow, 'workspace_id' | 'id' | 'claims'>,
-  work: Pick<SessionChange, 'tried_commits' | 'checkpoint_tree' | 'work_ms' | 'crash_count' | 'failures'>,
+  work: Pick<SessionChange, 'tried_commits' | 'run_files' | 'checkpoint_tree' | 'work_ms' | 'crash_count' | 'failures'>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('coding_sessions')
