@@ -92,8 +92,14 @@ export function recordChanges(server: FastifyInstance, routes: readonly Route[])
 const readCode = (payload: unknown): string => /(?:"code":|data-code=)"(\w+)"/.exec(String(payload))?.[1] ?? '';
 
 function findFaults(routes: readonly Route[], observed: ReadonlySet<string>): string[] {
+  const lines = [...observed].map((line) => line.split(' '));
+  const answersOf = Map.groupBy(lines, ([name]) => name);
+  const headersOf = Map.groupBy(
+    lines.filter(([kind]) => kind === 'header'),
+    ([, name]) => name,
+  );
   return routes.flatMap((route) => {
-    const answers = [...observed].filter((line) => line.startsWith(`${route.name} `)).map((line) => line.split(' '));
+    const answers = answersOf.get(route.name) ?? [];
     const statuses = new Set(answers.map(([, status]) => Number(status)));
     const declared = [
       ...Object.keys(route.answers).map(Number),
@@ -110,12 +116,9 @@ function findFaults(routes: readonly Route[], observed: ReadonlySet<string>): st
         !codes.has(`${status} ${code}`) &&
         !always.has(`${status} ${code}`),
     );
-    const headers = [...observed]
-      .map((line) => line.split(' '))
-      .filter(
-        ([kind, name, status, header]) =>
-          kind === 'header' && name === route.name && !isDeclared(route, status, header),
-      );
+    const headers = (headersOf.get(route.name) ?? []).filter(
+      ([, , status, header]) => !isDeclared(route, status, header),
+    );
     return [
       ...headers.map(
         ([, , status, header]) => `${route.name} answered ${status} with ${header}, which it does not declare`,
