@@ -52,13 +52,17 @@ interface Tracked {
   kills: Script['kills'][number][];
   readonly passed: Map<Boundary, number>;
   pid: number | undefined;
+  /** When its worker was killed, until another one has it. */
+  lostAt: number | undefined;
   /** Its worker was killed, and it has made no progress since. */
   isFragile: boolean;
   hold: { readonly boundary: Boundary; arrive(pid: number): Promise<void> } | undefined;
 }
 
 const registeredWithinMs = 20_000;
-const safeWithinMs = 60_000;
+const safeWithinMs = 30_000;
+/** One that is claimed by nobody in this time waits for its person. */
+const claimedWithinMs = 15_000;
 /** Other sessions that the worker claimed together with one that has arrived also arrive within this time. */
 const arrivedWithinMs = 300;
 const heldAtMostMs = 20_000;
@@ -72,14 +76,15 @@ export async function startControl(journalFile: string): Promise<Control> {
   const owed: Boundary[] = [];
 
   const killed = new Set<number>();
-  /** A session whose worker was killed is with any of the others, until it arrives somewhere. */
-  const mayBeWith = (pid: number, session: Tracked): boolean =>
-    session.pid === pid || (session.pid !== undefined && killed.has(session.pid));
+  /** A session whose worker was killed may be with any of the others, until it arrives somewhere. */
+  const mayBeWith = (pid: number, { lostAt, ...session }: Tracked): boolean =>
+    lostAt === undefined ? session.pid === pid : performance.now() - lostAt < claimedWithinMs;
   const isSafe = (pid: number, except?: Tracked): boolean =>
     ![...sessions.values()].some((each) => each !== except && each.isFragile && mayBeWith(pid, each));
   const kill = (pid: number): boolean => {
     killed.add(pid);
-    for (const each of sessions.values()) if (each.pid === pid) each.isFragile = true;
+    const lostAt = performance.now();
+    for (const each of sessions.values()) if (each.pid === pid) Object.assign(each, { isFragile: true, lostAt });
     return killProcess(pid);
   };
   const untilSafe = (pid: number, except?: Tracked) => waitUntil(() => isSafe(pid, except), safeWithinMs);
@@ -88,8 +93,7 @@ export async function startControl(journalFile: string): Promise<Control> {
   async function arrive(session: Tracked, { pid, boundary }: Arrival): Promise<boolean> {
     const occurrence = (session.passed.get(boundary) ?? 0) + 1;
     session.passed.set(boundary, occurrence);
-    session.pid = pid;
-    if (isProgress(boundary, occurrence)) session.isFragile = false;
+    if (isProgress(boundary)) session.isFragile = false;
     const drawn = session.kills.findIndex((each) => each.boundary === boundary && occurrence >= each.occurrence);
     const debt = drawn < 0 && session.hold === undefined ? owed.indexOf(boundary) : -1;
     if (drawn < 0 && debt < 0) return false;
@@ -111,12 +115,12 @@ export async function startControl(journalFile: string): Promise<Control> {
     const session = sessions.get(arrival.session_id) ?? track();
     sessions.set(arrival.session_id, session);
     session.pid = arrival.pid;
+    session.lostAt = undefined;
     await waitUntil(() => session.script !== undefined, registeredWithinMs);
     if (session.script === undefined) return void response.end();
     const isKilled = await arrive(session, arrival);
     const { boundary, pid } = arrival;
     record({ at: new Date().toISOString(), session: session.script.number, ...arrival, killed: isKilled });
-    if (boundary === 'completed') session.passed.delete('provisioned'); // the next turn begins anew
     if (isKilled) return void kill(pid);
     if (session.hold?.boundary === boundary) {
       const { hold } = session;
@@ -142,6 +146,7 @@ export async function startControl(journalFile: string): Promise<Control> {
       const session = sessions.get(sessionId);
       if (session === undefined) return;
       session.pid = undefined;
+      session.isFragile = false;
       // It did not come there: a pull request whose creation was not answered is found, not created.
       owed.push(...session.kills.splice(0).map(({ boundary }) => boundary));
     },
@@ -179,15 +184,16 @@ export async function startControl(journalFile: string): Promise<Control> {
   };
 }
 
-const isProgress = (boundary: Boundary, occurrence: number): boolean =>
-  ['step_recorded', 'moved_to_opening', 'completed'].includes(boundary) ||
-  (boundary === 'provisioned' && occurrence === 1);
+/** Also a turn that has begun is progress, but whether it had begun before a crash is not known here. */
+const isProgress = (boundary: Boundary): boolean =>
+  ['step_recorded', 'moved_to_opening', 'completed'].includes(boundary);
 
 const track = (): Tracked => ({
   script: undefined,
   kills: [],
   passed: new Map(),
   pid: undefined,
+  lostAt: undefined,
   isFragile: false,
   hold: undefined,
 });

@@ -385,6 +385,17 @@ describe('push', () => {
     expect(sandbox.journal.filter(({ refs }) => refs?.some(({ ref }) => ref.endsWith(branch)))).toHaveLength(1);
   });
 
+  it('is not known if it was refused because the network sent it twice, and the branch could not be read', async () => {
+    const { repository, commit } = await prepareCommit();
+    const push = { commit, branch: newBranch(), expected: null };
+    sandbox.setFaults(
+      { call: 'push', fault: 'duplicate', times: 1 },
+      { call: 'fetch', fault: 'error_before', times: 1 },
+    );
+    expect(await host.push(repository, name, push, credential, never)).toEqual({ outcome: 'unknown' });
+    expect(await host.push(repository, name, push, credential, never)).toEqual({ outcome: 'already_there' });
+  });
+
   it('does not know what became of a push that it stopped', async () => {
     const { repository, commit } = await prepareCommit();
     sandbox.setFaults({ call: 'push', fault: 'delay', delay_ms: 400, times: 1 });

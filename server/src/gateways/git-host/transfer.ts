@@ -172,10 +172,12 @@ export async function pushCommit(
   const listed = await listRemote(repository.folder, [ref], remote);
   const isRejectedThere = summary.startsWith('[remote rejected]');
   const rejected = { outcome: 'rejected', reason: reasonOf(result, remote) || cleanReason(summary) } as const;
+  if (listed.outcome === 'unavailable') return { outcome: 'unknown' };
   if (listed.outcome !== 'listed') return isRejectedThere ? rejected : { outcome: 'unknown' };
   const sha = listed.refs.get(ref) ?? null;
   if (sha === commit) return { outcome: 'already_there' };
-  return sha === expected ? rejected : { outcome: 'moved', sha };
+  if (sha !== expected) return { outcome: 'moved', sha };
+  return /cannot lock ref/.test(result.stderr) ? { outcome: 'unknown' } : rejected; // another push is under way
 }
 
 /** Git says "unable to access" only when it could not read the refs, before it sends anything. */
