@@ -119,6 +119,7 @@ async function findStart(
   if (branch.outcome === 'unavailable') throw unavailable();
   if (branch.outcome === 'found') {
     if (existing_branch === null && base_commit === null) throw branchTaken(); // no turn of this session has begun
+    if (existing_branch !== null && branch.is_protected) throw branchProtected();
     const base = await fetchOne(session, place, work_branch, deps, signal, branchGone);
     const own = head_commit ?? base_commit;
     if (own !== null && !(await contains(session, place, own, base, deps, signal))) throw branchRewritten();
@@ -372,6 +373,11 @@ const branchTaken = () =>
   new SessionFault(
     'branch_conflict',
     'The branch that this session would create exists already. Delete it, or launch a session with it as existing_branch.',
+  );
+const branchProtected = () =>
+  new SessionFault(
+    'push_rejected',
+    'The branch of this session is protected by now. Remove the protection and send a message, or launch a new session without existing_branch.',
   );
 const branchRewritten = () =>
   new SessionFault(
