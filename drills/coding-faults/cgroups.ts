@@ -17,7 +17,7 @@ export function nameCgroups(): DrillCgroups {
   const name = `plinth-drill-${process.pid}`;
   // Version 1 has a folder for each controller, version 2 one for all.
   const isVersion1 = existsSync(join(root, 'pids'));
-  const folders = isVersion1 ? [join(root, 'pids', name), join(root, 'memory', name)] : [join(root, name)];
+  const folders = isVersion1 ? ['pids', 'memory', 'cpu'].map((each) => join(root, each, name)) : [join(root, name)];
   const existing = () => folders.filter((folder) => existsSync(folder));
   return {
     setting: isVersion1 ? name : join(root, name),

@@ -303,6 +303,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     cgroup: config.COMMAND_SANDBOX_CGROUP,
     memoryMb: config.COMMAND_SANDBOX_MEMORY_MB,
     processes: config.COMMAND_SANDBOX_PROCESSES,
+    processors: config.COMMAND_SANDBOX_PROCESSORS,
     onProblem: (why) => log.warn({ why }, 'command sandbox not available, or not left clean'),
   });
   const adPlatform = openAdPlatform({

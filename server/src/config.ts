@@ -373,6 +373,11 @@ const settings = {
     '256',
     wholeNumber(16, 100_000),
   ),
+  COMMAND_SANDBOX_PROCESSORS: setting(
+    'How many processors a command may use at a time, with all its processes. Without effect where the control group of the worker has no controller `cpu`.',
+    '2',
+    wholeNumber(1, 1_024),
+  ),
   SESSION_FOLDER: optional(
     'Folder on the disk of each worker for the repositories of coding sessions that it runs. They are removed when the session leaves the worker. If unset, `plinth-sessions-` with an id of the database, in the folder for temporary files.',
     text,

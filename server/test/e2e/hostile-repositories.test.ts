@@ -35,6 +35,7 @@ beforeAll(async () => {
     firstUid,
     cgroup: undefined,
     memoryMb: 256,
+    processors: 2,
     processes: 64,
     onProblem: (why) => expect.fail(why),
   });

@@ -1,4 +1,4 @@
-// Owns the control groups that bound the memory and the processes of a command, in both versions that Linux has. One command,
+// Owns the control groups that bound the memory, the processes and the processor time of a command, in both versions that Linux has. One command,
 // one group: it also tells which processes belong to the command, whatever they do to hide.
 import { readFileSync, readlinkSync } from 'node:fs';
 import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
@@ -8,6 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 export interface GroupLimits {
   memoryBytes: number;
   processes: number;
+  /** How many processors it may use at a time, all its processes together. */
+  processors: number;
 }
 
 export interface ControlGroup {
@@ -27,11 +29,13 @@ export interface ControlGroups {
   removeLeftovers(): Promise<void>;
 }
 
-/** The folders below which this process may make groups. In version 2 both are the same. */
+/** The folders below which this process may make groups. In version 2 all are the same. */
 interface Hierarchy {
   readonly version: 1 | 2;
   readonly pids: string;
   readonly memory: string;
+  /** Undefined: this process has no say over the processor. */
+  readonly cpu: string | undefined;
 }
 
 /** Why there are no groups. Its message is for the operator. */
@@ -43,7 +47,8 @@ const killedWithinMs = 5_000;
 /** `configured` is a folder below which to make groups, relative to that of a controller in version 1. */
 export async function openControlGroups(configured: string | undefined): Promise<ControlGroups> {
   const hierarchy = await findHierarchy(configured);
-  const bases = [...new Set([hierarchy.pids, hierarchy.memory])];
+  const { version, pids, memory, cpu } = hierarchy;
+  const bases = [...new Set([pids, memory, ...(cpu === undefined ? [] : [cpu])])];
   let count = 0;
 
   return {
@@ -53,12 +58,13 @@ export async function openControlGroups(configured: string | undefined): Promise
       const folders = bases.map((base) => join(base, name));
       try {
         for (const folder of folders) await mkdir(folder);
-        await setLimits(hierarchy.version, join(hierarchy.pids, name), join(hierarchy.memory, name), limits);
+        await setLimits(version, join(pids, name), join(memory, name), limits);
+        if (cpu !== undefined) await setProcessors(version, join(cpu, name), limits.processors);
       } catch (error) {
         await removeFolders(folders);
         throw error;
       }
-      return createGroup(hierarchy.version, join(hierarchy.pids, name), join(hierarchy.memory, name), folders);
+      return createGroup(version, join(pids, name), join(memory, name), folders);
     },
     async removeLeftovers() {
       for (const base of bases)
@@ -98,6 +104,22 @@ async function setLimits(version: 1 | 2, pids: string, memory: string, limits: G
     await writeFile(join(memory, 'memory.max'), bytes);
     await writeIfThere(join(memory, 'memory.swap.max'), '0');
   }
+}
+
+const periodUs = 100_000;
+
+async function setProcessors(version: 1 | 2, cpu: string, processors: number): Promise<void> {
+  const quota = String(Math.round(processors * periodUs));
+  const set =
+    version === 1
+      ? writeFile(join(cpu, 'cpu.cfs_period_us'), String(periodUs)).then(() =>
+          writeFile(join(cpu, 'cpu.cfs_quota_us'), quota),
+        )
+      : writeFile(join(cpu, 'cpu.max'), `${quota} ${periodUs}`);
+  await set.catch((error: NodeJS.ErrnoException) => {
+    // Version 1 refuses more than a group above has, such as that of the container: then it has less anyway.
+    if (error.code !== 'EINVAL') throw error;
+  });
 }
 
 /** Kernels without swap accounting lack the file. */
@@ -184,7 +206,8 @@ async function findHierarchy(configured: string | undefined): Promise<Hierarchy>
   const folderOf = (controller: string) => findMount(mounts, 'cgroup', controller);
   const pids = folderOf('pids');
   const memory = folderOf('memory');
-  if (pids !== undefined && memory !== undefined) return openVersion1(pids, memory, configured ?? 'plinth');
+  if (pids !== undefined && memory !== undefined)
+    return openVersion1(pids, memory, folderOf('cpu'), configured ?? 'plinth');
   const unified = findMount(mounts, 'cgroup2', undefined);
   if (unified === undefined)
     throw new NoControlGroups('There are no control groups on this machine for memory and processes (/sys/fs/cgroup).');
@@ -209,14 +232,30 @@ export function findMount(mounts: string, type: string, controller: string | und
   return undefined;
 }
 
-async function openVersion1(pids: string, memory: string, name: string): Promise<Hierarchy> {
-  const hierarchy = { version: 1, pids: join(pids, name), memory: join(memory, name) } as const;
+async function openVersion1(
+  pids: string,
+  memory: string,
+  processor: string | undefined,
+  name: string,
+): Promise<Hierarchy> {
+  const wanted = processor === undefined ? undefined : join(processor, name);
+  const cpu = wanted !== undefined && (await hasQuota(wanted, 'cpu.cfs_quota_us')) ? wanted : undefined;
+  const hierarchy = { version: 1, pids: join(pids, name), memory: join(memory, name), cpu } as const;
   for (const folder of [hierarchy.pids, hierarchy.memory])
     await makeFolder(folder).catch((error: NodeJS.ErrnoException) => {
       throw new NoControlGroups(`The control group ${folder} can't be made (${error.code}).`);
     });
   return hierarchy;
 }
+
+/** Makes the folder, if it can. Kernels may be built without quotas. */
+const hasQuota = (folder: string, file: string): Promise<boolean> =>
+  makeFolder(folder)
+    .then(() => access(join(folder, file)))
+    .then(
+      () => true,
+      () => false,
+    );
 
 /**
  * In version 2 a group has either processes or limits for its children. So groups are made beside that of this process, as with
@@ -251,11 +290,17 @@ async function useVersion2(folder: string): Promise<Hierarchy> {
   } catch (error) {
     throw notDelegated(folder, error);
   }
-  return { version: 2, pids: folder, memory: folder };
+  await enableProcessor(join(folder, '..')).catch(() => undefined);
+  await enableProcessor(folder).catch(() => undefined); // not delegated: commands have their priority only
+  const cpu = (await hasQuota(folder, 'cpu.max')) ? folder : undefined;
+  return { version: 2, pids: folder, memory: folder, cpu };
 }
 
 const enableControllers = (folder: string): Promise<void> =>
   writeFile(join(folder, 'cgroup.subtree_control'), '+pids +memory', { flag: 'r+' });
+
+const enableProcessor = (folder: string): Promise<void> =>
+  writeFile(join(folder, 'cgroup.subtree_control'), '+cpu', { flag: 'r+' });
 
 const notDelegated = (folder: string, error: unknown): NoControlGroups =>
   new NoControlGroups(

@@ -33,6 +33,7 @@ const settings: CommandSandboxSettings = {
   cgroup: undefined,
   memoryMb: 256,
   processes: 64,
+  processors: 2,
   onProblem: (why) => problems.push(why),
 };
 
@@ -237,7 +238,7 @@ test('the folder of a probe whose worker was killed is removed later', async () 
 describe('control groups', () => {
   test('of a process that was killed are emptied and removed by the next', async () => {
     const { create } = await openControlGroups(undefined);
-    const group = await create({ memoryBytes: 64 << 20, processes: 8 });
+    const group = await create({ memoryBytes: 64 << 20, processes: 8, processors: 1 });
     // As if made by a process that has ended: the same name with another start time.
     const survivor = spawn('/bin/sh', [
       '-c',
@@ -276,7 +277,7 @@ function abandon(folders: readonly string[]): string[] {
 }
 
 const listGroups = (): string[] =>
-  ['pids', 'memory', '.']
+  ['pids', 'memory', 'cpu', '.']
     .map((controller) => join('/sys/fs/cgroup', controller, 'plinth'))
     .filter((path) => existsSync(path))
     .flatMap((path) => readdirSync(path));

@@ -39,6 +39,7 @@ beforeAll(async () => {
     cgroup: undefined,
     memoryMb: 128,
     processes: 48,
+    processors: 2,
     diskBytes: 100 * 1024 * 1024,
     entries: 5_000,
     onProblem: (why) => problems.push(why),

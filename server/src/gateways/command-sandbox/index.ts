@@ -29,6 +29,8 @@ export interface CommandSandboxSettings {
   readonly cgroup: string | undefined;
   readonly memoryMb: number;
   readonly processes: number;
+  /** How many processors a command may use at a time. */
+  readonly processors: number;
   /** For the log. */
   readonly onProblem: (why: string) => void;
   /** Set by tests. */
@@ -150,6 +152,7 @@ export function openCommandSandbox(settings: CommandSandboxSettings): CommandSan
     const group = await (await openGroups()).create({
       memoryBytes: settings.memoryMb * megabyte,
       processes: request.processes ?? settings.processes,
+      processors: settings.processors,
     });
     try {
       const freeBefore = await measureSpace(folders);
