@@ -1,45 +1,240 @@
-// A PostgreSQL server that stops answering without closing the connection, simulated by a proxy that drops all bytes.
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+// Tests of connections and transactions, with a proxy that counts round trips and fails as a network does.
 import { sql } from 'kysely';
-import { afterAll, expect, it } from 'vitest';
-import { serverUrl } from '../../../test/support/template.ts';
-import { openDatabase } from './database.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
+import { cloneTemplate } from '../../../test/support/template.ts';
+import {
+  type AnyDb,
+  afterCommit,
+  copyRows,
+  openDatabase,
+  prepared,
+  takeAdvisoryLock,
+  transaction,
+  withTimeLimit,
+} from './database.ts';
 import { classifyFailure } from './failures.ts';
+import { sendTogether, sendWithCommit } from './send.ts';
 
-const pairs: [Socket, Socket][] = [];
-const { hostname, port } = new URL(serverUrl);
-const proxy = createServer((client) => {
-  const upstream = connect(Number(port) || 5432, hostname);
-  pairs.push([client, upstream]);
-  client.pipe(upstream).pipe(client);
-  for (const socket of [client, upstream]) socket.on('error', () => {});
-});
-await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-const database = openDatabase({
-  url: `postgres://postgres@127.0.0.1:${(proxy.address() as AddressInfo).port}/postgres`,
-  poolSize: 1,
-  silenceTimeoutMs: 300,
-});
+const cloned = await cloneTemplate();
+const owner = openDatabase<never>({ url: cloned.ownerUrl, poolSize: 1 });
+const ownDb = owner.db as AnyDb;
+await sql`create table notes (id int unique deferrable initially immediate, text text not null)`.execute(ownDb);
+const proxy = await startDatabaseProxy(cloned.ownerUrl);
+const open = () => openDatabase<never>({ url: proxy.url, poolSize: 1 });
+let database = open();
+let db = database.db as AnyDb;
+async function reopen(): Promise<void> {
+  await database.close();
+  database = open();
+  db = database.db as AnyDb;
+}
 afterAll(async () => {
   await database.close();
-  for (const socket of pairs.flat()) socket.destroy();
+  await owner.close();
   proxy.close();
 });
 
-it('drops the connection to a silent server, reports the outcome as unknown, and connects again', async () => {
-  await sql`select 1`.execute(database.db);
-  for (const [client, upstream] of pairs) {
-    client.unpipe(upstream);
-    upstream.unpipe(client);
-  }
-  const failure = await sql`select 2`.execute(database.db).catch((error: unknown) => error);
-  expect(classifyFailure(failure)).toBe('connection_lost');
-  expect((await sql`select 3 as three`.execute(database.db)).rows).toEqual([{ three: 3 }]);
+const insert = prepared<{ id: number }, [id: unknown, text: string | null]>(
+  'insert note',
+  'insert into notes (id, text) values ($1, $2) returning id',
+);
+const listIds = async () =>
+  (await sql<{ id: number }>`select id from notes order by id`.execute(ownDb)).rows.map(({ id }) => id);
+
+async function countRoundTrips(work: () => Promise<unknown>): Promise<number> {
+  const before = proxy.roundTrips;
+  await work();
+  return proxy.roundTrips - before;
+}
+
+const catchError = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => expect.fail('nothing was thrown'),
+    (error: unknown) => error,
+  );
+
+beforeEach(async () => {
+  await sql`delete from notes`.execute(ownDb);
+  await transaction(db, (db) => sql`select 0`.execute(db)); // `begin` is prepared by the first one
 });
 
-it('keeps an idle connection open', async () => {
-  await new Promise((resolve) => setTimeout(resolve, 700));
-  const before = pairs.length;
-  await sql`select 4`.execute(database.db);
-  expect(pairs.length).toBe(before);
+describe('a silent server', () => {
+  const impatient = openDatabase<never>({ url: proxy.url, poolSize: 1, silenceTimeoutMs: 1_000 });
+  afterAll(() => impatient.close());
+
+  it('is not assumed while a connection is idle', async () => {
+    await sql`select 1`.execute(impatient.db);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const before = proxy.connections;
+    await sql`select 2`.execute(impatient.db);
+    expect(proxy.connections).toBe(before);
+  });
+
+  it('makes its connection fail with an unknown outcome, and another one is opened', async () => {
+    proxy.silence();
+    const failure = await catchError(sql`select 3`.execute(impatient.db));
+    expect(classifyFailure(failure)).toBe('connection_lost');
+    expect((await sql`select 4 as four`.execute(impatient.db)).rows).toEqual([{ four: 4 }]);
+    await reopen();
+  });
+});
+
+describe('a transaction', () => {
+  it('sends begin with its first statement, and what waits for the commit with the commit', async () => {
+    const trips = await countRoundTrips(() =>
+      transaction(db, async (db) => {
+        await sendWithCommit(db, insert.query(2, 'b'));
+        await insert(db, 1, 'a');
+        await sendWithCommit(db, insert.query(3, 'c'));
+      }),
+    );
+    expect([await listIds(), trips]).toEqual([[1, 2, 3], 2]);
+  });
+
+  it('sends nothing if it contains no statement', async () => {
+    expect(await countRoundTrips(() => transaction(db, async () => {}))).toBe(0);
+    const failed = transaction(db, () => Promise.reject(new Error('refused')));
+    await expect(failed).rejects.toThrow('refused');
+  });
+
+  it('sends statements together, and returns the rows of each', async () => {
+    let rows: unknown;
+    const trips = await countRoundTrips(() =>
+      transaction(db, async (db) => {
+        rows = await sendTogether(
+          db,
+          insert.query(1, 'a'),
+          sql<{ n: number }>`select count(*) as n from notes`.compile(db),
+        );
+      }),
+    );
+    expect([rows, trips]).toEqual([[[{ id: 1 }], [{ n: 1 }]], 2]);
+  });
+
+  it('keeps nothing of statements sent together if one of them fails', async () => {
+    const failed = transaction(db, (db) =>
+      sendTogether(db, insert.query(1, 'a'), insert.query(2, null), insert.query(3, 'c')),
+    );
+    expect(await catchError(failed)).toMatchObject({ code: '23502' });
+    expect(await listIds()).toEqual([]);
+  });
+
+  it('fails with the error of a statement that was sent with the commit', async () => {
+    let isCommitted = false;
+    const failed = transaction(db, async (db) => {
+      afterCommit(db, () => (isCommitted = true));
+      await insert(db, 1, 'a');
+      await sendWithCommit(db, insert.query(2, 'b'));
+      await sendWithCommit(db, insert.query(1, 'again'));
+      await sendWithCommit(db, insert.query(3, 'c'));
+    });
+    expect(await catchError(failed)).toMatchObject({ code: '23505' });
+    expect([await listIds(), isCommitted]).toEqual([[], false]);
+    await insert(db, 4, 'the connection is still good');
+  });
+
+  it('keeps nothing if a value of a statement sent with the commit cannot be converted', async () => {
+    const circular: { self?: unknown } = {};
+    circular.self = circular;
+    const failed = transaction(db, async (db) => {
+      await insert(db, 1, 'a');
+      await sendWithCommit(db, insert.query(circular, 'b'));
+    });
+    expect(String(await catchError(failed))).toContain('circular');
+    expect(await listIds()).toEqual([]);
+  });
+
+  it('fails if an error was ignored, because PostgreSQL has rolled it back', async () => {
+    const failed = transaction(db, async (db) => {
+      await insert(db, 1, 'a');
+      await insert(db, 2, null).catch(() => {});
+    });
+    await expect(failed).rejects.toThrow();
+    expect(await listIds()).toEqual([]);
+  });
+
+  it('fails if a deferred constraint fails at the commit', async () => {
+    let isCommitted = false;
+    const failed = transaction(db, async (db) => {
+      afterCommit(db, () => (isCommitted = true));
+      await sql`set constraints all deferred`.execute(db);
+      await sendTogether(db, insert.query(1, 'a'), insert.query(1, 'again'));
+      await sendWithCommit(db, insert.query(2, 'b'));
+    });
+    expect(await catchError(failed)).toMatchObject({ code: '23505' });
+    expect([await listIds(), isCommitted]).toEqual([[], false]);
+  });
+
+  it('reports an unknown outcome if the connection is lost before the commit is answered', async () => {
+    let isCommitted = false;
+    proxy.cutAfter('sent with the commit');
+    const failed = transaction(db, async (db) => {
+      afterCommit(db, () => (isCommitted = true));
+      await insert(db, 1, 'a');
+      await sendWithCommit(db, insert.query(2, 'sent with the commit'));
+    });
+    expect(classifyFailure(await catchError(failed))).toBe('connection_lost');
+    expect(isCommitted).toBe(false);
+    // The server received everything, so both are there or will be: all or nothing.
+    await expect.poll(listIds).toEqual([1, 2]);
+    await insert(db, 3, 'on another connection');
+  });
+
+  it('keeps nothing if the connection is lost before the commit was sent', async () => {
+    proxy.cutAfter('the last');
+    const failed = transaction(db, async (db) => {
+      await insert(db, 1, 'a');
+      await insert(db, 2, 'the last');
+      await sendWithCommit(db, insert.query(3, 'c'));
+    });
+    expect(classifyFailure(await catchError(failed))).toBe('connection_lost');
+    expect(await listIds()).toEqual([]);
+  });
+
+  it('does not run its first statement if begin fails', async () => {
+    await sql`deallocate "begin"`.execute(db);
+    const failed = transaction(db, (db) => insert(db, 1, 'a'));
+    expect(await catchError(failed)).toMatchObject({ code: '26000' });
+    expect(await listIds()).toEqual([]);
+    await reopen();
+  });
+
+  it('may begin with a copy, and copies nothing if it fails', async () => {
+    const copy = (db: AnyDb) => copyRows(db, 'copy notes (id, text) from stdin', '1\ta\n2\tb\n');
+    const failed = transaction(db, async (db) => {
+      await copy(db);
+      await insert(db, 1, 'again');
+    });
+    expect(await catchError(failed)).toMatchObject({ code: '23505' });
+    expect(await listIds()).toEqual([]);
+    await transaction(db, copy);
+    expect(await listIds()).toEqual([1, 2]);
+  });
+
+  it('takes a lock without a round trip for it, and fails with the reason if it does not get it', async () => {
+    const insertUnderLock = () =>
+      transaction(db, async (db) => {
+        await takeAdvisoryLock(db, 'notes');
+        await insert(db, 1, 'a');
+      });
+    expect(await countRoundTrips(insertUnderLock)).toBe(2);
+    await transaction(ownDb, async (other) => {
+      await takeAdvisoryLock(other, 'notes');
+      await sql`delete from notes`.execute(other);
+      expect(await catchError(insertUnderLock())).toMatchObject({ code: '55P03' });
+    });
+    expect(await listIds()).toEqual([]);
+  });
+
+  it('limits the time of its statements without a round trip for the limit', async () => {
+    const trips = await countRoundTrips(() => withTimeLimit(db, 5_000, (db) => insert(db, 1, 'a')));
+    expect(trips).toBe(2);
+    const failed = withTimeLimit(db, 50, (db) => sql`select pg_sleep(5)`.execute(db));
+    expect(await catchError(failed)).toMatchObject({ code: '57014' });
+    await transaction(db, async (db) => {
+      await withTimeLimit(db, 50, (db) => sql`select 1`.execute(db));
+      await sql`select pg_sleep(0.2)`.execute(db); // outside of the limit
+    });
+  });
 });

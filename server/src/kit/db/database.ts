@@ -3,7 +3,9 @@
 import type { Socket } from 'node:net';
 import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
-import { hold } from '../process-time.ts';
+import { CopiedRows, createClientClass, nameStatement } from './client.ts';
+import { collectForCommit, sendWithNext } from './send.ts';
+import { openSharedReads } from './shared-reads.ts';
 
 // Counts and amounts are below 2^53, so bigint and numeric are read as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -30,23 +32,24 @@ export interface Database<Tables> {
   close(): Promise<void>;
 }
 
+// JIT compilation can take 100 ms, and our statements take milliseconds. The cost of random pages on an SSD keeps the planner
+// from scanning small tables instead of using their key. A request uses one processor of the database, not three.
+const plannerOptions = '-c jit=off -c random_page_cost=1.1 -c max_parallel_workers_per_gather=0';
+
 export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables> {
-  const pool = new pg.Pool({
+  const Client = createClientClass(options.onStatement);
+  const settings: pg.ClientConfig = {
     connectionString: options.url,
-    max: options.poolSize,
     application_name: options.applicationName ?? 'plinth',
     connectionTimeoutMillis: options.acquireTimeoutMs ?? 5_000,
-    idleTimeoutMillis: 30_000,
     keepAlive: true,
     statement_timeout: 30_000,
     lock_timeout: 3_000,
     idle_in_transaction_session_timeout: 15_000,
-    // JIT compilation can take 100 ms, and our statements take milliseconds. The cost of random pages on an SSD keeps
-    // the planner from scanning small tables instead of using their key. A request uses one processor of the database,
-    // not three.
-    options: '-c jit=off -c random_page_cost=1.1 -c max_parallel_workers_per_gather=0',
-    Client: createClientClass(options.onStatement),
-  });
+    options: plannerOptions,
+    pipeline: true,
+  };
+  const pool = new pg.Pool({ ...settings, max: options.poolSize, idleTimeoutMillis: 30_000, Client });
   // Longer than statement_timeout: a server that is alive ends a slow statement itself.
   pool.on('connect', (client) => {
     dropSilentConnections(client, options.silenceTimeoutMs ?? 35_000);
@@ -55,19 +58,36 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
   // The pool replaces a broken idle connection. Without a listener the error would end the process.
   pool.on('error', () => {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  return { db, pool, close: () => db.destroy() };
+  const sharedReads = openSharedReads(db, ({ statementTimeoutMs, silenceTimeoutMs }) => {
+    const readOnly = {
+      statement_timeout: statementTimeoutMs,
+      options: `${plannerOptions} -c default_transaction_read_only=on`,
+    };
+    const client = new Client({ ...settings, ...readOnly });
+    client.once('connect', () => dropSilentConnections(client, silenceTimeoutMs));
+    return client;
+  });
+  return {
+    db,
+    pool,
+    async close() {
+      await sharedReads.close();
+      await db.destroy();
+    },
+  };
 }
-
-const statementNames = new Map<string, string>();
 
 /**
  * A prepared statement for hot paths: parsed and planned once per connection. Compiling a Kysely query at each call
- * would cost a third of the throughput of a simple read.
+ * would cost a third of the throughput of a simple read. `query` is the statement with its values, to be sent with others
+ * (send.ts).
  */
 export function prepared<Row, Values extends readonly unknown[]>(name: string, text: string) {
-  statementNames.set(text, name);
-  return async (db: AnyDb, ...values: Values): Promise<Row[]> =>
-    (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+  nameStatement(name, text);
+  const query = (...values: Values) => CompiledQuery.raw(text, [...values]) as CompiledQuery<Row>;
+  const execute = async (db: AnyDb, ...values: Values): Promise<Row[]> =>
+    (await db.executeQuery(query(...values))).rows;
+  return Object.assign(execute, { query });
 }
 
 /**
@@ -79,32 +99,27 @@ export async function copyRows(db: AnyDb, text: string, rows: string): Promise<n
   return Number(numAffectedRows ?? 0);
 }
 
-class CopiedRows {
-  readonly rows: string;
-  constructor(rows: string) {
-    this.rows = rows;
-  }
-}
-
 /**
  * Runs `work` in a transaction. Inside another transaction it joins that one, so there is one commit: the outermost.
  */
-export function transaction<Tables, Result>(
+export async function transaction<Tables, Result>(
   db: Kysely<Tables>,
   work: (db: Kysely<Tables>) => Promise<Result>,
 ): Promise<Result> {
   if (db.isTransaction) return work(db);
   const hooks: (() => void)[] = [];
-  return db
+  const { run, findFailure } = collectForCommit(work);
+  const result = await db
     .transaction()
     .execute((tx: Transaction<Tables>) => {
       onCommit.set(tx, hooks);
-      return work(tx);
+      return run(tx);
     })
-    .then((result) => {
-      for (const hook of hooks) hook();
-      return result;
+    .catch(async (error: unknown) => {
+      throw (await findFailure()) ?? error;
     });
+  for (const hook of hooks) hook();
+  return result;
 }
 
 /** Runs `work` with a time limit per statement: the smallest of those around it. A statement beyond it fails, and nothing changes. */
@@ -113,13 +128,16 @@ export function withTimeLimit<Tables, Result>(
   limitMs: number,
   work: (db: Kysely<Tables>) => Promise<Result>,
 ): Promise<Result> {
+  const isJoined = db.isTransaction;
   return transaction(db, async (db) => {
     const outer = timeLimits.get(db);
     if (outer !== undefined && outer <= limitMs) return work(db);
-    await sql`set local statement_timeout = ${sql.lit(limitMs)}`.execute(db);
+    await sendWithNext(db, sql`set local statement_timeout = ${sql.lit(limitMs)}`.compile(db));
     timeLimits.set(db, limitMs);
     const result = await work(db);
-    await sql`set local statement_timeout = ${outer === undefined ? sql.raw('default') : sql.lit(outer)}`.execute(db);
+    if (!isJoined) return result; // the limit ends with the transaction
+    const restored = outer === undefined ? sql.raw('default') : sql.lit(outer);
+    await sendWithNext(db, sql`set local statement_timeout = ${restored}`.compile(db));
     if (outer === undefined) timeLimits.delete(db);
     else timeLimits.set(db, outer);
     return result;
@@ -169,49 +187,17 @@ export function afterCommit<Tables>(db: Kysely<Tables>, hook: () => void): void 
 }
 
 /**
- * Waits for an advisory lock on this name and holds it until the transaction ends: for rules that span several rows.
+ * Takes an advisory lock on this name until the transaction ends, for rules that span several rows. The next statement waits for
+ * it, and sees what its previous owner has committed.
  */
-export async function takeAdvisoryLock<Tables>(db: Kysely<Tables>, name: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
-}
-
-function createClientClass(onStatement: DatabaseOptions['onStatement']): typeof pg.Client {
-  return class extends pg.Client {
-    // biome-ignore lint/suspicious/noExplicitAny: pg overloads this method many ways; only (text, values) is ours.
-    override query(query: any, ...rest: any[]): any {
-      onStatement?.(typeof query === 'string' ? query : (query?.text ?? ''));
-      const name = typeof query === 'string' ? statementNames.get(query) : undefined;
-      const [values, ...others] = rest;
-      if (Array.isArray(values) && values[0] instanceof CopiedRows) return this.#copy(query, values[0]);
-      // Writing large values to the connection takes long.
-      return hold(() =>
-        name === undefined ? super.query(query, ...rest) : super.query({ name, text: query, values }, ...others),
-      );
-    }
-
-    #copy(text: string, { rows }: CopiedRows): Promise<unknown> {
-      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-      const copy = new pg.Query(text, undefined, (error: unknown, result: unknown) =>
-        error ? reject(error) : resolve(result),
-      );
-      // Called when the server is ready to receive rows. The library itself would refuse to send any.
-      Object.assign(copy, {
-        handleCopyInResponse(connection: { sendCopyFromChunk(rows: Buffer): void; endCopyFrom(): void }) {
-          connection.sendCopyFromChunk(Buffer.from(rows));
-          connection.endCopyFrom();
-        },
-      });
-      hold(() => super.query(copy));
-      return promise;
-    }
-  } as typeof pg.Client;
-}
+export const takeAdvisoryLock = (db: AnyDb, name: string): Promise<void> =>
+  sendWithNext(db, sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.compile(db));
 
 /**
  * Drops a connection on which nothing was received for this long while a query runs. The socket's own timer costs
  * nothing per query.
  */
-function dropSilentConnections(client: pg.PoolClient, timeoutMs: number): void {
+function dropSilentConnections(client: pg.Client, timeoutMs: number): void {
   const inner = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };
   const { stream } = inner.connection;
   stream.setTimeout(timeoutMs);
