@@ -243,7 +243,7 @@ const settings = {
     url('postgres:', 'postgresql:'),
   ),
   DATABASE_POOL_SIZE: setting(
-    'Maximum number of PostgreSQL connections per process. An API process opens two more, for sign-in and health checks; a worker eleven.',
+    'Maximum number of PostgreSQL connections per process. An API process opens four more: two for lookups, and two for sign-in and health checks. A worker opens thirteen more.',
     '16',
     wholeNumber(1, 500),
   ),

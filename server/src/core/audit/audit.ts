@@ -1,6 +1,7 @@
 // Owns the writing of audit entries (docs/api/audit-log.md): one insert in the transaction of the change. Entries are
 // linked into the chain later, by the feature `audit`, so that writing one takes no lock.
 import { prepared } from '../../kit/db/database.ts';
+import { sendWithCommit } from '../../kit/db/send.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type {
@@ -188,5 +189,5 @@ async function insertEntry(db: Db, context: EntryContext, change: AuditedChange,
   const { app_id = null, before = null, after = null, type, target } = change;
   const id = newId();
   const entry = { id, occurred_at: now.toISOString(), type, ...rest, app_id, target, before, after };
-  await insertPending(db, id, workspace_id, JSON.stringify(entry));
+  await sendWithCommit(db, insertPending.query(id, workspace_id, JSON.stringify(entry)));
 }

@@ -3,6 +3,7 @@
 
 import type { AnyDb } from '../../kit/db/database.ts';
 import { prepared } from '../../kit/db/database.ts';
+import { preparedRead } from '../../kit/db/shared-reads.ts';
 import type { Plan } from './plans.ts';
 import type { AppRow } from './proofs.ts';
 import type { WorkspaceRole } from './roles.ts';
@@ -63,7 +64,7 @@ const buildStatement = (columns: string, joins: string, workspace: string, by: '
   where c.${by} = $1 and c.revoked_at is null and u.deactivated_at is null) x`;
 
 function prepareLookup<Row extends LookupResult>(name: string, text: string) {
-  const read = prepared<{ found: Row }, readonly [hash: Buffer, id: string | null]>(name, text);
+  const read = preparedRead<{ found: Row }, readonly [hash: Buffer, id: string | null]>(name, text);
   return async (db: AnyDb, hash: Buffer, id: string | null): Promise<Row | undefined> =>
     (await read(db, hash, id))[0]?.found;
 }
@@ -208,7 +209,7 @@ const anonymousJoins = `join users o on o.id = a.owner_id
     join workspaces w on w.id = a.workspace_id and w.deleted_date is null`;
 
 function prepareAnonymousLookup(name: string, condition: string) {
-  const read = prepared<{ found: AnonymousLookup }, [id: string]>(
+  const read = preparedRead<{ found: AnonymousLookup }, [id: string]>(
     name,
     `/* lookup */
     select to_json(x) as found from (${anonymousColumns}
@@ -231,7 +232,7 @@ export type HookLookup = AnonymousLookup & { hook_id: string; rate_multiplier: n
 
 /** The hook whose token has the hash `$1`: a row of a feature's table with the columns `workspace_id`, `app_id` and `id`. */
 export function prepareHookLookup(table: string) {
-  const read = prepared<{ found: HookLookup }, [hash: string]>(
+  const read = preparedRead<{ found: HookLookup }, [hash: string]>(
     `look up hook of ${table}`,
     `/* lookup */
     select to_json(x) as found from (${anonymousColumns}, w.rate_multiplier, r.id as hook_id
@@ -254,7 +255,7 @@ export function prepareAppDataRowLookup<Row>(table: string) {
     `${dataJoins} left join ${table} r on r.app_id = a.id and r.id = $3::uuid`,
   );
   type Values = readonly [hash: Buffer, appId: string | null, rowId: string | null];
-  const read = prepared<{ found: AppDataRowLookup<Row> }, Values>(`look up app data with ${table}`, text);
+  const read = preparedRead<{ found: AppDataRowLookup<Row> }, Values>(`look up app data with ${table}`, text);
   return async (db: AnyDb, ...values: Values) => (await read(db, ...values))[0]?.found;
 }
 

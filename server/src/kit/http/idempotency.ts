@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { type Kysely, sql } from 'kysely';
-import { transaction } from '../db/database.ts';
+import { type AnyDb, transaction } from '../db/database.ts';
+import { sendTogether, sendWithCommit } from '../db/send.ts';
 import { Problem } from '../problem.ts';
 import { ValidationError } from './faults.ts';
 
@@ -49,18 +50,20 @@ export async function runOnce<Tables, Result>(
     .update(canonicalize(request.request) ?? '')
     .digest();
   return transaction(db, async (db) => {
-    await lockKey(db, id);
-    const stored = await findStored(db, id, request.now);
+    // The search sees what the previous owner of the lock has committed, because it is a statement of its own.
+    const [[lock], [stored]] = await sendTogether(db, buildLock(db, id), buildSearch(db, id, request.now));
+    if (!lock?.free) throw idempotencyInProgress();
     if (stored !== undefined) {
       if (!stored.request_hash.equals(requestHash)) throw idempotencyConflict();
       return { replayed: { status: stored.status, body: stored.body } };
     }
     const { result, store } = await work(db);
-    await sql`
+    const insert = sql`
       insert into idempotency_keys (id, request_hash, status, body, created_date)
       values (${id}, ${requestHash}, ${store.status}, ${JSON.stringify(store.body)}::jsonb, ${request.now})
       on conflict (id) do update set request_hash = excluded.request_hash, status = excluded.status,
-        body = excluded.body, created_date = excluded.created_date`.execute(db);
+        body = excluded.body, created_date = excluded.created_date`;
+    await sendWithCommit(db, insert.compile(db));
     return { result };
   });
 }
@@ -80,25 +83,23 @@ export async function replaceStoredAnswer<Tables>(
     where id = ${hashKey(request)}`.execute(db);
 }
 
-async function lockKey<Tables>(db: Kysely<Tables>, id: Buffer): Promise<void> {
-  const lock = id.readBigInt64BE(0).toString();
-  const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_xact_lock(${lock}::bigint) as free`.execute(db);
-  if (!rows[0]?.free) throw idempotencyInProgress();
-}
+const buildLock = (db: AnyDb, id: Buffer) =>
+  sql<{ free: boolean }>`select pg_try_advisory_xact_lock(${id.readBigInt64BE(0).toString()}::bigint) as free`.compile(
+    db,
+  );
 
 interface StoredRow extends StoredAnswer {
   readonly request_hash: Buffer;
 }
 
-async function findStored<Tables>(db: Kysely<Tables>, id: Buffer, now: Date): Promise<StoredRow | undefined> {
-  const oldest = new Date(now.getTime() - retentionMs);
-  const { rows } = await sql<StoredRow>`
-    select request_hash, status, body from idempotency_keys where id = ${id} and created_date > ${oldest}`.execute(db);
-  return rows[0];
-}
+const buildSearch = (db: AnyDb, id: Buffer, now: Date) =>
+  sql<StoredRow>`select request_hash, status, body from idempotency_keys
+    where id = ${id} and created_date > ${new Date(now.getTime() - retentionMs)}`.compile(db);
 
-export const hasStoredAnswer = async <Tables>(db: Kysely<Tables>, request: IdempotentRequest): Promise<boolean> =>
-  (await findStored(db, hashKey(request), request.now)) !== undefined;
+export async function hasStoredAnswer(db: AnyDb, request: IdempotentRequest): Promise<boolean> {
+  const { rows } = await db.executeQuery(buildSearch(db, hashKey(request), request.now));
+  return rows.length > 0;
+}
 
 /** Removes keys older than a day, at most 5,000 at a time. Returns how many. */
 export async function removeExpiredKeys<Tables>(db: Kysely<Tables>, now: Date): Promise<number> {

@@ -2,6 +2,7 @@
 // will be dispatched; if it rolls back, the event never existed.
 import { sql } from 'kysely';
 import { type AnyDb, afterCommit, prepared } from '../../db/database.ts';
+import { sendWithCommit } from '../../db/send.ts';
 import { newId } from '../../ids.ts';
 import type { WakeUps } from '../workers/wake.ts';
 import { dispatch, type Event, type Listener, newDispatchTurns } from './dispatch.ts';
@@ -59,7 +60,7 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
   const published = (db: Db) => afterCommit(db, () => wake.notify(eventsTopic));
   return {
     async publish(db, name, payload, now) {
-      await insertEvent(db, newId(), name, JSON.stringify(payload), now);
+      await sendWithCommit(db, insertEvent.query(newId(), name, JSON.stringify(payload), now));
       for (const listener of listeners) {
         if (listener.names.includes(name)) await listener.inTransaction?.(db, payload, now);
       }
