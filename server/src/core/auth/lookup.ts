@@ -2,8 +2,7 @@
 // cached, so every process sees a revoked credential, a block or a role change on its next request.
 
 import type { AnyDb } from '../../kit/db/database.ts';
-import { prepared } from '../../kit/db/database.ts';
-import { preparedRead } from '../../kit/db/shared-reads.ts';
+import { prepared, preparedRead } from '../../kit/db/database.ts';
 import type { Plan } from './plans.ts';
 import type { AppRow } from './proofs.ts';
 import type { WorkspaceRole } from './roles.ts';

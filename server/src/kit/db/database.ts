@@ -5,7 +5,7 @@ import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'k
 import pg from 'pg';
 import { CopiedRows, createClientClass, nameStatement } from './client.ts';
 import { collectForCommit, sendWithNext } from './send.ts';
-import { openSharedReads } from './shared-reads.ts';
+import { openSharedReads, type SharedReads } from './shared-reads.ts';
 
 // Counts and amounts are below 2^53, so bigint and numeric are read as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -58,7 +58,7 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
   // The pool replaces a broken idle connection. Without a listener the error would end the process.
   pool.on('error', () => {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  const sharedReads = openSharedReads(db, ({ statementTimeoutMs, silenceTimeoutMs }) => {
+  const shared = openSharedReads(({ statementTimeoutMs, silenceTimeoutMs }) => {
     const readOnly = {
       statement_timeout: statementTimeoutMs,
       options: `${plannerOptions} -c default_transaction_read_only=on`,
@@ -67,11 +67,12 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
     client.once('connect', () => dropSilentConnections(client, silenceTimeoutMs));
     return client;
   });
+  sharedReads.set(db, shared);
   return {
     db,
     pool,
     async close() {
-      await sharedReads.close();
+      await shared.close();
       await db.destroy();
     },
   };
@@ -88,6 +89,17 @@ export function prepared<Row, Values extends readonly unknown[]>(name: string, t
   const execute = async (db: AnyDb, ...values: Values): Promise<Row[]> =>
     (await db.executeQuery(query(...values))).rows;
   return Object.assign(execute, { query });
+}
+
+const sharedReads = new WeakMap<object, SharedReads>();
+
+/** A prepared statement that only reads, by key. Outside of a transaction it uses connections that all requests share. */
+export function preparedRead<Row, Values extends readonly unknown[]>(name: string, text: string) {
+  const readAlone = prepared<Row, Values>(name, text);
+  return async (db: AnyDb, ...values: Values): Promise<Row[]> => {
+    const rows = await sharedReads.get(db)?.read(text, values);
+    return (rows as Row[] | undefined) ?? readAlone(db, ...values);
+  };
 }
 
 /**

@@ -1,6 +1,8 @@
 // Owns which statements share a round trip to PostgreSQL. How they travel is in client.ts.
-import type { CompiledQuery, DatabaseConnection } from 'kysely';
-import type { AnyDb } from './database.ts';
+import type { CompiledQuery, DatabaseConnection, Kysely } from 'kysely';
+
+// biome-ignore lint/suspicious/noExplicitAny: the kit runs on any set of tables.
+type AnyDb = Kysely<any>;
 
 type Rows<Queries extends readonly CompiledQuery[]> = {
   -readonly [Index in keyof Queries]: Queries[Index] extends CompiledQuery<infer Row> ? Row[] : never;

@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
 import { cloneTemplate } from '../../../test/support/template.ts';
-import { type AnyDb, openDatabase, transaction } from './database.ts';
-import { preparedRead } from './shared-reads.ts';
+import { type AnyDb, openDatabase, preparedRead, transaction } from './database.ts';
 
 const cloned = await cloneTemplate();
 const owner = openDatabase<never>({ url: cloned.ownerUrl, poolSize: 1 });

@@ -10,7 +10,6 @@
 //
 // A lookup that got no answer here is sent through the pool, which reports what is wrong.
 import type pg from 'pg';
-import { type AnyDb, prepared } from './database.ts';
 
 const connectionCount = 2;
 const maxWaiting = 50;
@@ -19,7 +18,7 @@ const readOnlyTransaction = '25006';
 
 const limits = { statementTimeoutMs: 500, silenceTimeoutMs: 2_000 };
 
-interface SharedReads {
+export interface SharedReads {
   /** Returns undefined if there was no answer. */
   read(text: string, values: readonly unknown[]): Promise<unknown[] | undefined>;
   close(): Promise<void>;
@@ -32,10 +31,8 @@ interface SharedConnection {
   opensAt: number;
 }
 
-const sharedReads = new WeakMap<object, SharedReads>();
-
 /** The connections are opened when they are first used. */
-export function openSharedReads(db: AnyDb, createReadOnlyClient: (timeouts: typeof limits) => pg.Client): SharedReads {
+export function openSharedReads(createReadOnlyClient: (timeouts: typeof limits) => pg.Client): SharedReads {
   const connections: SharedConnection[] = Array.from({ length: connectionCount }, () => ({ waiting: 0, opensAt: 0 }));
   let isClosed = false;
 
@@ -67,7 +64,7 @@ export function openSharedReads(db: AnyDb, createReadOnlyClient: (timeouts: type
     return chosen;
   }
 
-  const reads: SharedReads = {
+  return {
     async read(text, values) {
       const connection = choose();
       const client = connection?.client;
@@ -91,16 +88,5 @@ export function openSharedReads(db: AnyDb, createReadOnlyClient: (timeouts: type
       isClosed = true;
       await Promise.all(connections.map(({ client }) => client?.end()));
     },
-  };
-  sharedReads.set(db, reads);
-  return reads;
-}
-
-/** A prepared statement that only reads, by key. Outside of a transaction it uses the shared connections. */
-export function preparedRead<Row, Values extends readonly unknown[]>(name: string, text: string) {
-  const readAlone = prepared<Row, Values>(name, text);
-  return async (db: AnyDb, ...values: Values): Promise<Row[]> => {
-    const rows = await sharedReads.get(db)?.read(text, values);
-    return (rows as Row[] | undefined) ?? readAlone(db, ...values);
   };
 }
