@@ -128,7 +128,7 @@ describe('files that run by themselves', () => {
     '.gitmodules',
   ])('%s', (path) => expect(runsByItself(path)).toBe(true));
 
-  it.each(['src/index.ts', 'docs/makefile.md', 'package.md', '.github/CODEOWNERS', 'github/workflows/ci.yml'])(
+  it.each(['src/index.ts', 'guide/makefile.md', 'package.md', '.github/CODEOWNERS', 'github/workflows/ci.yml'])(
     'not %s',
     (path) => expect(runsByItself(path)).toBe(false),
   );
