@@ -209,15 +209,24 @@ async function killAtRandom(
   const kills = { api: 0, worker: 0 };
   if (everyMs === undefined) return kills;
   const choose = (ready: number) => (ready > 1 ? Math.floor(random() * ready) : -1);
-  const killWorker = () => {
+  const killAnyWorker = () => {
     const pids = processes.countReady('worker') > 1 ? processes.pids('worker') : [];
-    const pid = pids[Math.floor(random() * pids.length)];
-    return pid !== undefined && control.kill(pid);
+    const first = Math.floor(random() * pids.length);
+    return [...pids.slice(first), ...pids.slice(0, first)].some(control.kill);
+  };
+  /** There are moments in which none may be killed. */
+  const killWorker = async () => {
+    const end = performance.now() + everyMs;
+    while (!killAnyWorker()) {
+      if (signal.aborted || performance.now() > end) return false;
+      await sleep(50);
+    }
+    return true;
   };
   for (let kind: 'api' | 'worker' = 'api'; !signal.aborted; kind = kind === 'api' ? 'worker' : 'api') {
     await sleep((everyMs / 2) * (0.5 + random()), undefined, { signal }).catch(() => {});
     if (signal.aborted) break;
-    if (kind === 'api' ? processes.kill('api', choose) : killWorker()) kills[kind] += 1;
+    if (kind === 'api' ? processes.kill('api', choose) : await killWorker()) kills[kind] += 1;
   }
   return kills;
 }
