@@ -103,12 +103,11 @@ export function preparedRead<Row, Values extends readonly unknown[]>(name: strin
 }
 
 /**
- * Sends rows with `copy … from stdin`, in PostgreSQL's text format: the fastest way to insert many. Returns how many there were.
- * Works in a transaction as any other statement.
+ * Sends rows with `copy … from stdin`, in PostgreSQL's text format: the fastest way to insert many. Works in a transaction as any
+ * other statement.
  */
-export async function copyRows(db: AnyDb, text: string, rows: string): Promise<number> {
-  const { numAffectedRows } = await db.executeQuery(CompiledQuery.raw(text, [new CopiedRows(rows)]));
-  return Number(numAffectedRows ?? 0);
+export async function copyRows(db: AnyDb, text: string, rows: string): Promise<void> {
+  await db.executeQuery(CompiledQuery.raw(text, [new CopiedRows(rows)]));
 }
 
 /**

@@ -49,8 +49,7 @@ const copyText = `copy analytics_events (app_id, event_id, at, event_name, user_
   device_type, os) from stdin`;
 
 /** Inserts the events of these lines. */
-export const insertEvents = (db: Db, lines: readonly string[]): Promise<number> =>
-  copyRows(db, copyText, lines.join(''));
+export const insertEvents = (db: Db, lines: readonly string[]): Promise<void> => copyRows(db, copyText, lines.join(''));
 
 /** An event as a line of PostgreSQL's text format. */
 export function toCopyLine(row: EventRow): string {
