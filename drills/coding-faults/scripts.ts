@@ -1,25 +1,10 @@
 // Owns what is to happen in each session of the drill: drawn from the seed before anything starts, so that every boundary and every
 // fault of the git host has its turn, however the processes race.
 import type { Fault } from '../../sandbox/src/faults.ts';
+import { type Boundary, boundaries } from '../../server/src/features/coding-sessions/index.ts';
 import type { Random } from '../lib/random.ts';
 
-/** Where a worker can be killed: between any two things that it does for a session. */
-export const boundaries = [
-  'claimed',
-  'fetched',
-  'provisioned',
-  'step_inserted',
-  'model_answered',
-  'tools_ran',
-  'checkpoint_stored',
-  'step_recorded',
-  'committed',
-  'pushed',
-  'moved_to_opening',
-  'pull_request_created',
-  'completed',
-] as const;
-export type Boundary = (typeof boundaries)[number];
+export { type Boundary, boundaries };
 
 export const gitCalls = ['fetch', 'push', 'list_pulls', 'create_pull'] as const;
 
@@ -65,23 +50,9 @@ export interface Script {
 }
 
 /** One of each kind, and those that make pull requests more often. */
-const quickKinds: readonly Kind[] = [
-  'edit',
-  'edit',
-  'command',
-  'command',
-  'question',
-  'approval',
-  'answer',
-  'follow_up',
-  'folded_message',
-  'cancel_queued',
-  'cancel_running',
-  'cancel_command',
-  'cancel_needs_input',
-  'cancel_opening',
-  'cancel_created',
-];
+const quickKinds: readonly Kind[] = kinds.flatMap((kind) =>
+  kind === 'edit' || kind === 'command' ? [kind, kind] : kind,
+);
 
 const opensPullRequest = (kind: Kind): boolean =>
   ['edit', 'command', 'question', 'approval', 'follow_up', 'folded_message'].includes(kind);

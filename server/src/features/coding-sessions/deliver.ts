@@ -16,21 +16,23 @@ export interface DeliverDeps {
   readonly onBoundary?: ((name: Boundary, sessionId: string) => Promise<void> | void) | undefined;
 }
 
-/** Where a process may be stopped in a drill. */
-export type Boundary =
-  | 'claimed'
-  | 'fetched'
-  | 'provisioned'
-  | 'step_inserted'
-  | 'model_answered'
-  | 'tools_ran'
-  | 'checkpoint_stored'
-  | 'step_recorded'
-  | 'committed'
-  | 'pushed'
-  | 'moved_to_opening'
-  | 'pull_request_created'
-  | 'completed';
+/** Where a worker can be killed in a drill: between any two things that it does for a session, in this order. */
+export const boundaries = [
+  'claimed',
+  'fetched',
+  'provisioned',
+  'step_inserted',
+  'model_answered',
+  'tools_ran',
+  'checkpoint_stored',
+  'step_recorded',
+  'committed',
+  'pushed',
+  'moved_to_opening',
+  'pull_request_created',
+  'completed',
+] as const;
+export type Boundary = (typeof boundaries)[number];
 
 /** Work that is done. */
 export interface FinishedWork {

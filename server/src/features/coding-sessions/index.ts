@@ -13,7 +13,7 @@ import { usualLimits, type WorkLimits } from './work/loop.ts';
 
 export { createSessionStops } from './cancel.ts';
 
-export type { Boundary } from './deliver.ts';
+export { type Boundary, boundaries } from './deliver.ts';
 export type { WorkLimits } from './work/loop.ts';
 
 export interface CodingSessionDeps extends RouteDeps, Omit<SessionQueueDeps, 'limits'> {

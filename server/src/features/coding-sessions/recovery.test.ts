@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { callTools, say, startSessionWorld } from '../../../test/support/session-work.ts';
-import type { Boundary } from './index.ts';
+import { type Boundary, boundaries } from './index.ts';
 
 /** Where each session loses its worker, once. */
 const faults = new Map<string, Boundary | undefined>();
@@ -16,21 +16,6 @@ const scene = await startSessionWorld({
 });
 const { host, connectedApp, launched, waitFor, readFile, listPulls, listCharges, expectNoToken } = scene;
 
-const boundaries: Boundary[] = [
-  'claimed',
-  'fetched',
-  'provisioned',
-  'step_inserted',
-  'model_answered',
-  'tools_ran',
-  'checkpoint_stored',
-  'step_recorded',
-  'committed',
-  'pushed',
-  'moved_to_opening',
-  'pull_request_created',
-  'completed',
-];
 const sessions = new Map<Boundary, { id: string; app: { id: string } }>();
 
 beforeAll(async () => {
