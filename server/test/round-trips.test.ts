@@ -70,16 +70,16 @@ const operations: Readonly<Record<string, Operation>> = {
     run: (turn) => call('PUT', `${appPath}/shares/${colleague.email}`, { role: turn % 2 ? 'editor' : 'viewer' }),
   },
   putSecret: {
-    roundTrips: 4,
+    roundTrips: 3,
     run: (turn) => call('PUT', `${appPath}/secrets/API_KEY`, { value: nameTurn(turn) }),
   },
-  createFolder: { roundTrips: 4, run: (turn) => createFolder(nameTurn(turn)) },
+  createFolder: { roundTrips: 3, run: (turn) => createFolder(nameTurn(turn)) },
   updateFolder: {
-    roundTrips: 5,
+    roundTrips: 3,
     run: (turn) => call('PATCH', `/api/app-folders/${folder.id}`, { name: `renamed in ${nameTurn(turn)}` }),
   },
   deleteFolder: {
-    roundTrips: 4,
+    roundTrips: 3,
     prepare: (turn) => createFolder(`deleted in ${nameTurn(turn)}`),
     run: (_, id) => call('DELETE', `/api/app-folders/${id}`),
   },
@@ -97,7 +97,7 @@ const operations: Readonly<Record<string, Operation>> = {
     roundTrips: 8,
     run: (turn) => call('PUT', `/api/workspace/members/${member.email}/role`, { role: turn % 2 ? 'editor' : 'viewer' }),
   },
-  createAgentWebhook: { roundTrips: 5, run: () => call('POST', webhooks, target) },
+  createAgentWebhook: { roundTrips: 3, run: () => call('POST', webhooks, target) },
   updateAgentWebhook: {
     roundTrips: 5,
     run: (turn) => call('PATCH', `${webhooks}/${webhook.id}`, { description: nameTurn(turn) }),

@@ -13,9 +13,9 @@ import type { Db } from '../../tables.ts';
 import { type FolderChange, type FolderRow, type NewFolder, presentFolder } from './contract.ts';
 import {
   countFolders,
+  type FolderWithCount,
   findAncestorsAndHeight,
   findFolder,
-  getFolder,
   insertFolder,
   insertItems,
   removeFolder,
@@ -35,7 +35,7 @@ const lockTree = (db: Db, { workspace_id }: Pick<WorkspaceAccess, 'workspace_id'
 const withLockedFolder = <Result>(
   db: Db,
   access: FolderAccess,
-  work: (db: Db, folder: FolderRow) => Promise<Result>,
+  work: (db: Db, folder: FolderWithCount) => Promise<Result>,
 ): Promise<Result> =>
   transaction(db, async (db) => {
     await lockTree(db, access);
@@ -93,16 +93,17 @@ export async function createFolder(db: Db, access: WorkspaceAccess, input: NewFo
 }
 
 export async function updateFolder(db: Db, access: FolderAccess, change: FolderChange, now: Date) {
-  return withLockedFolder(db, access, async (db, folder) => {
-    if (Object.keys(change).length === 0) return unchanged(presentFolder(await getFolder(db, access, folder.id)));
+  return withLockedFolder(db, access, async (db, { item_count, ...folder }) => {
+    if (Object.keys(change).length === 0) return unchanged(presentFolder({ ...folder, item_count }));
     if (change.parent_folder_id != null) {
       const { height } = await findAncestorsAndHeight(db, access, folder.id);
       await requireParent(db, access, folder, change.parent_folder_id, height);
     }
-    await saveFolder(db, access, folder.id, { ...change, updated_date: now });
+    const saved = { ...folder, ...change, updated_date: now };
+    await saveFolder(db, saved);
     const before = Object.fromEntries(Object.entries(folder).filter(([field]) => field in change));
     await audit(db, access, { type: 'folder.updated', target: targetOf(folder), before, after: change }, now);
-    return presentFolder(await getFolder(db, access, folder.id));
+    return presentFolder({ ...saved, item_count });
   });
 }
 
@@ -201,7 +202,7 @@ export async function removeAppFromFolder(
 /** The database deletes subfolders and items with the folder. Apps stay. */
 export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
   return withLockedFolder(db, access, async (db, folder) => {
-    await removeFolder(db, access, folder.id);
+    await removeFolder(db, folder);
     await audit(
       db,
       access,

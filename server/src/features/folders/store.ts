@@ -2,11 +2,12 @@
 import { sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { selectVisibleApps } from '../../core/identity/apps.ts';
+import { sendWithCommit } from '../../kit/db/send.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import type { FolderQuery, FolderRow } from './contract.ts';
 
-type FolderWithCount = FolderRow & { item_count: number };
+export type FolderWithCount = FolderRow & { item_count: number };
 
 /** Workspace folders and the caller's personal ones, each with the number of its apps that the caller can see. */
 function visibleFolders(db: Db, access: WorkspaceAccess) {
@@ -44,10 +45,7 @@ export function listFolders(
   return folders.execute();
 }
 
-export const getFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<FolderWithCount> =>
-  visibleFolders(db, access).where('folders.id', '=', folderId).executeTakeFirstOrThrow();
-
-export const findFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<FolderRow | undefined> =>
+export const findFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<FolderWithCount | undefined> =>
   visibleFolders(db, access).where('folders.id', '=', folderId).executeTakeFirst();
 
 export async function countFolders(db: Db, access: WorkspaceAccess): Promise<number> {
@@ -59,26 +57,19 @@ export async function countFolders(db: Db, access: WorkspaceAccess): Promise<num
   return count;
 }
 
-export async function insertFolder(db: Db, folder: FolderRow): Promise<void> {
-  await db.insertInto('folders').values(folder).execute();
+// These three are sent with the commit: the lock on the tree lets their rules be checked before.
+
+export const insertFolder = (db: Db, folder: FolderRow): Promise<void> =>
+  sendWithCommit(db, db.insertInto('folders').values(folder).compile());
+
+export function saveFolder(db: Db, { workspace_id, id, ...columns }: FolderRow): Promise<void> {
+  const saved = db.updateTable('folders').set(columns).where('workspace_id', '=', workspace_id).where('id', '=', id);
+  return sendWithCommit(db, saved.compile());
 }
 
-export async function saveFolder(
-  db: Db,
-  access: WorkspaceAccess,
-  folderId: string,
-  change: Partial<FolderRow>,
-): Promise<void> {
-  await db
-    .updateTable('folders')
-    .set(change)
-    .where('workspace_id', '=', access.workspace_id)
-    .where('id', '=', folderId)
-    .execute();
-}
-
-export async function removeFolder(db: Db, access: WorkspaceAccess, folderId: string): Promise<void> {
-  await db.deleteFrom('folders').where('workspace_id', '=', access.workspace_id).where('id', '=', folderId).execute();
+export function removeFolder(db: Db, { workspace_id, id }: FolderRow): Promise<void> {
+  const removed = db.deleteFrom('folders').where('workspace_id', '=', workspace_id).where('id', '=', id);
+  return sendWithCommit(db, removed.compile());
 }
 
 export async function removePersonalFolders(

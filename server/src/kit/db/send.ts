@@ -21,9 +21,9 @@ export async function sendTogether<const Queries extends readonly CompiledQuery[
 }
 
 /**
- * Sends a statement with the commit of the transaction, so that it takes no round trip of its own: for inserts that nothing in the
- * transaction reads, and that fail only if something is wrong with the program or the connection. If it fails, so does the
- * transaction. Outside of one it is sent at once.
+ * Sends a statement with the commit of the transaction, so that it takes no round trip of its own: for changes that nothing in the
+ * transaction reads, and that fail only if something is wrong with the program or the connection, because their rules were checked
+ * under a lock. If it fails, so does the transaction. Outside of one it is sent at once.
  */
 export async function sendWithCommit(db: AnyDb, query: CompiledQuery): Promise<void> {
   const state = states.get(db);
