@@ -8,7 +8,6 @@ import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import {
   countSecrets,
-  findSecret,
   listSealedSecrets,
   listSecretsUnderOldKeys,
   removeSecret,
@@ -32,19 +31,16 @@ export async function putAppSecret(
   const { app } = access;
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `secrets of ${app.id}`);
-    const before = await findSecret(db, access, name);
-    if (before === undefined && (await countSecrets(db, access)) >= maxSecrets) {
+    const { count, exists } = await countSecrets(db, access, name);
+    if (!exists && count >= maxSecrets) {
       throw limitReached(maxSecrets, 'secrets', `An app can have at most ${maxSecrets} secrets. Delete one first.`);
     }
     const last4 = value.length < minLengthForLast4 ? null : value.slice(-4);
     await saveSecret(db, access, { name, sealed: secrets.seal(value, secretLocation(app.id, name)), last4 }, now);
-    const type = before === undefined ? 'app_secret.created' : 'app_secret.updated';
-    await audit(
-      db,
-      access,
-      { type, target: { kind: 'app_secret', id: name }, app_id: app.id, before: before && redacted, after: redacted },
-      now,
-    );
+    const type = exists ? 'app_secret.updated' : 'app_secret.created';
+    const target = { kind: 'app_secret', id: name };
+    const before = exists ? redacted : null;
+    await audit(db, access, { type, target, app_id: app.id, before, after: redacted }, now);
     return { name, updated_date: now.toISOString(), last4 };
   });
 }

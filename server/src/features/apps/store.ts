@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { AppAccess, AppReach, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { type AppListRow, selectAppList } from '../../core/identity/app-list.ts';
+import { sendWithCommit } from '../../kit/db/send.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import type { AppQuery, StoredFile } from './contract.ts';
@@ -131,31 +132,31 @@ export const listSealedSecrets = (db: Db, app: { readonly id: string }, names: r
     .select(['name', 'sealed'])
     .execute();
 
-export const findSecret = (db: Db, access: AppAccess, name: string) =>
-  secrets(db, access).where('name', '=', name).select('name').executeTakeFirst();
-
-export async function countSecrets(db: Db, access: AppAccess): Promise<number> {
-  const { count } = await secrets(db, access)
-    .select((is) => is.fn.countAll<number>().as('count'))
+/** How many secrets the app has, and whether one of them has this name. */
+export const countSecrets = (db: Db, access: AppAccess, name: string) =>
+  secrets(db, access)
+    .select((is) => [
+      is.fn.countAll<number>().as('count'),
+      is.fn.coalesce(sql<boolean>`bool_or(name = ${name})`, is.lit(false)).as('exists'),
+    ])
     .executeTakeFirstOrThrow();
-  return count;
-}
 
-export async function saveSecret(
+/** Sent with the commit. */
+export function saveSecret(
   db: Db,
   { app }: AppAccess,
   secret: { name: string; sealed: string; last4: string | null },
   now: Date,
 ): Promise<void> {
-  await db
+  const saved = db
     .insertInto('app_secrets')
     .values({ ...secret, app_id: app.id, created_date: now, updated_date: now })
     .onConflict((conflict) =>
       conflict
         .columns(['app_id', 'name'])
         .doUpdateSet({ sealed: secret.sealed, last4: secret.last4, updated_date: now }),
-    )
-    .execute();
+    );
+  return sendWithCommit(db, saved.compile());
 }
 
 export async function removeSecret(db: Db, { app }: AppAccess, name: string): Promise<boolean> {

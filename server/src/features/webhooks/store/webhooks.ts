@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { prepared } from '../../../kit/db/database.ts';
+import { sendWithCommit } from '../../../kit/db/send.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
@@ -25,12 +26,12 @@ const selectWebhooks = (db: Db, { app }: AppAccess, scope: Scope) =>
     .selectAll()
     .$castTo<WebhookRow>();
 
+/** Sent with the commit. */
 export async function insertWebhook(db: Db, row: WebhookRow): Promise<void> {
-  await db
-    .insertInto('webhooks')
-    .values({ ...row, last_error: null })
-    .execute();
-  await db.insertInto('webhook_sequences').values({ workspace_id: row.workspace_id, webhook_id: row.id }).execute();
+  const sequence = { workspace_id: row.workspace_id, webhook_id: row.id };
+  const webhook = { ...row, last_error: null };
+  await sendWithCommit(db, db.insertInto('webhooks').values(webhook).compile());
+  await sendWithCommit(db, db.insertInto('webhook_sequences').values(sequence).compile());
 }
 
 /** Until the transaction ends, changes to the webhook and the recording of its attempts wait. */
