@@ -16,8 +16,8 @@ const full = {
 };
 const short = {
   drain: { events: 200, blocks: 3 },
-  latency: { seconds: 1, blocks: 3 },
-  hanging: { backlog: 500, rounds: 1, blocks: 2 },
+  latency: { seconds: 1, blocks: 2 },
+  hanging: { backlog: 200, rounds: 1, blocks: 2 },
 };
 
 export const webhooks: Bench = async ({ quick, progress }) => {

@@ -125,6 +125,6 @@ function summarize(blocks: readonly Block[]) {
 
 /** Runs both sides until they are compiled: the first seconds of a process are slower. */
 export async function warmUp(environment: Environment): Promise<void> {
-  await timeBare(environment, { rate: 400, seconds: 3 });
+  await timeBare(environment, { rate: 400, seconds: 2 });
   await timeDeliveries(environment, environment.agents, 200, 1);
 }
