@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { cpuMs, usedSince } from '../lib/cpu.ts';
 import { median, quantile, rounded } from '../lib/statistics.ts';
 import type { Committed, SenderOrder } from './bare-sender.ts';
-import { type Agent, type Environment, publishMessage } from './environment.ts';
+import { type Agent, type Environment, publishMessage, webhooksPerAgent } from './environment.ts';
 
 const nowMs = () => performance.timeOrigin + performance.now();
 
@@ -61,7 +61,7 @@ interface Block {
 }
 
 async function measureBlock(
-  { postgres }: Environment,
+  { postgres, receiver }: Environment,
   senderPid: number,
   events: number,
   run: () => Promise<number[]>,
@@ -69,7 +69,8 @@ async function measureBlock(
   await sleep(300); // until what the block before left to do is done
   const before = new Map([senderPid, ...postgres.pids()].map((pid) => [pid, cpuMs(pid)]));
   const waits = await run();
-  await sleep(100); // outcomes are recorded after the first byte
+  await receiver.until(events * webhooksPerAgent);
+  await sleep(100); // outcomes are recorded after the request
   return {
     p50: median(waits),
     p99: quantile(waits, 0.99),
