@@ -43,11 +43,11 @@ const listGrants = (role: string): string[] => [
   ...['public', 'dbos'].flatMap((schema) => [
     `grant usage on schema ${schema} to ${role}`,
     `grant ${rowPrivileges} on all tables in schema ${schema} to ${role}`,
-    `grant usage on all sequences in schema ${schema} to ${role}`,
+    `grant usage, select, update on all sequences in schema ${schema} to ${role}`,
     `grant execute on all functions in schema ${schema} to ${role}`,
     // For what is created later, in case its migration is the last thing that runs.
     `alter default privileges in schema ${schema} grant ${rowPrivileges} on tables to ${role}`,
-    `alter default privileges in schema ${schema} grant usage on sequences to ${role}`,
+    `alter default privileges in schema ${schema} grant usage, select, update on sequences to ${role}`,
     `alter default privileges in schema ${schema} grant execute on functions to ${role}`,
   ]),
   ...Object.entries(limitedTables).flatMap(([table, privileges]) => [

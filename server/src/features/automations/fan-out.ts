@@ -6,7 +6,7 @@ import type { Event } from '../../kit/background/events/dispatch.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { EventType } from './contract.ts';
-import { insertRuns, type ListeningAutomation, listListening } from './store/runs.ts';
+import { insertRuns, type ListeningAutomation } from './store/runs.ts';
 
 const eventTypes: Readonly<Record<string, EventType>> = {
   'entity.created': 'create',
@@ -24,8 +24,12 @@ const isWaitingFor = (
   (event_types ?? []).some((type) => type === eventTypes[name]);
 
 /** Handles one batch of events. Returns how many runs are due now. */
-export async function startRuns(db: Db, events: readonly Event<RecordEvent>[], now: Date): Promise<number> {
-  const listening = await listListening(db, [...new Set(events.map(({ payload }) => payload.app_id))]);
+export async function startRuns(
+  db: Db,
+  events: readonly Event<RecordEvent>[],
+  listening: readonly ListeningAutomation[],
+  now: Date,
+): Promise<number> {
   if (listening.length === 0) return 0;
   const byApp = Map.groupBy(listening, (automation) => automation.app_id);
   const pairs = events.flatMap((event) =>

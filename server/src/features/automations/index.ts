@@ -5,7 +5,7 @@ import { afterCommit } from '../../kit/db/database.ts';
 import { automationJobs, createRunQueue, type RunDeps } from './background.ts';
 import { startRuns } from './fan-out.ts';
 import { type AutomationRouteDeps, automationRoutes } from './routes.ts';
-import { runQueue } from './store/runs.ts';
+import { runQueue, selectListening } from './store/runs.ts';
 
 export { automationArchiveTables } from './archive-rows.ts';
 /** For apps that are moved to the trash. */
@@ -18,8 +18,11 @@ type AutomationDeps = AutomationRouteDeps & RunDeps & { readonly wake: Pick<Wake
 export const automations = (deps: AutomationDeps) => ({
   routes: automationRoutes(deps),
   listeners: [
-    listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], async (db, events, now) => {
-      if ((await startRuns(db, events, now)) > 0) afterCommit(db, () => deps.wake.notify(runQueue));
+    listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], {
+      read: (events) => selectListening([...new Set(events.map(({ payload }) => payload.app_id))]),
+      async handle(db, events, { rows, now }) {
+        if ((await startRuns(db, events, rows, now)) > 0) afterCommit(db, () => deps.wake.notify(runQueue));
+      },
     }),
   ],
   queues: [createRunQueue(deps)],

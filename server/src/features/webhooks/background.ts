@@ -15,23 +15,23 @@ import { applyAttempt, attemptColumns, deliveryQueue } from './delivery.ts';
 import { concurrencyKeyOf } from './fan-out.ts';
 import { type AttemptSummary, applyAttempts, type HealthUpdate, turnOffThreshold } from './health.ts';
 import { secretLocation } from './signing.ts';
-import { type DeliveryTarget, failDelivery, holdDeliveries, listBodies, listTargets } from './store/delivery-queue.ts';
+import {
+  failDelivery,
+  holdDeliveries,
+  type LoadedDelivery,
+  listTargets,
+  loadDeliveries,
+} from './store/delivery-queue.ts';
 import { removeDeletedLogs, removeOldDeliveries } from './store/removal.ts';
 import { listSecretsUnderOldKeys, removeExpiredSecrets, saveRewrapped } from './store/secrets.ts';
 import { insertWarnings, type Warning } from './store/warnings.ts';
-import { lockWebhooks, resyncDueInMs, saveHealth } from './store/webhooks.ts';
+import { lockWebhooks, recordSuccesses, resyncDueInMs, saveHealth } from './store/webhooks.ts';
 import { resyncNext } from './webhook.ts';
-
-interface LoadedDelivery extends QueueRow, DeliveryRow {
-  readonly due_at: Date | null;
-  readonly claimed_slot: number | null;
-  /** Undefined if the webhook was deleted. */
-  readonly target?: DeliveryTarget;
-  readonly body?: string;
-}
 
 interface WebhookAttempt extends AttemptSummary {
   readonly webhook_id: string;
+  readonly delivery_id: string;
+  readonly claims: number;
 }
 
 const minuteMs = 60 * 1000;
@@ -57,13 +57,7 @@ export const deliveryQueueOf = (deps: DeliveryDeps): Queue<LoadedDelivery> => ({
   outcomeColumns: attemptColumns,
   // For errors on our side only. The schedule for an endpoint that fails is in delivery.ts.
   retryMs: retries(1_000, 10_000, minuteMs, 10 * minuteMs, 60 * minuteMs, 60 * minuteMs),
-  async load(db, rows) {
-    const [targets, bodies] = await Promise.all([
-      listTargets(db, [...new Set(rows.map((row) => row.webhook_id))]),
-      listBodies(db, [...new Set(rows.map((row) => row.event_id))]),
-    ]);
-    return rows.map((row) => ({ ...row, target: targets.get(row.webhook_id), body: bodies.get(row.event_id) }));
-  },
+  load: loadDeliveries,
   async run(delivery, { now, signal }) {
     const { target, body } = delivery;
     if (target === undefined) return {};
@@ -79,12 +73,16 @@ export const deliveryQueueOf = (deps: DeliveryDeps): Queue<LoadedDelivery> => ({
     countAttempt(deps, delivery, attempt);
     const result: WebhookAttempt = {
       webhook_id: target.id,
+      delivery_id,
+      claims: delivery.claims,
       attempted_at: attempt.attempted_at,
       error: attempt.ok ? null : errorOf(attempt),
       isFirstFailure: !attempt.ok && !delivery.failure_counted,
     };
     return { ...applyAttempt(delivery, attempt, now), result };
   },
+  recordTogether: (results: readonly WebhookAttempt[]) =>
+    results.every(({ error }) => error === null) ? recordSuccesses(results) : undefined,
   recordAll: (db, results: readonly WebhookAttempt[]) => recordAttempts(db, results, deps.mail),
   onDeadLetter: (db, { id }) => failDelivery(db, id),
 });

@@ -1,17 +1,21 @@
 // Owns the fan-out: one event becomes one body and a numbered delivery for each webhook that subscribes to it
 // (docs/api/webhooks.md#events).
-import { type MessageEvent, presentMessageEvent, presentRecordEvent, type RecordEvent } from '../../events.ts';
-import type { Event } from '../../kit/background/events/dispatch.ts';
-import { newId } from '../../kit/ids.ts';
-import type { Db } from '../../tables.ts';
-import type { WebhookRow } from './contract.ts';
 import {
-  insertBodies,
-  insertDeliveries,
-  listSubscribedWebhooks,
-  type SubscribedWebhook,
-  takeSequences,
-} from './store/fan-out.ts';
+  listenAfterCommit,
+  type MessageEvent,
+  presentMessageEvent,
+  presentRecordEvent,
+  type RecordEvent,
+} from '../../events.ts';
+import type { Event } from '../../kit/background/events/dispatch.ts';
+import type { QueueRow } from '../../kit/background/queues/queue.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
+import { afterCommit } from '../../kit/db/database.ts';
+import { newId } from '../../kit/ids.ts';
+import { type WebhookRow, webhookEvents } from './contract.ts';
+import { deliveryQueue } from './delivery.ts';
+import type { LoadedDelivery } from './store/delivery-queue.ts';
+import { insertDeliveries, type NewDelivery, type SubscribedWebhook, selectSubscribed } from './store/fan-out.ts';
 
 type WebhookEvent = Event<MessageEvent | RecordEvent>;
 
@@ -38,37 +42,46 @@ export const concurrencyKeyOf = ({
 }: Pick<WebhookRow, 'workspace_id' | 'target_url'>): string =>
   `${workspace_id} ${new URL(target_url).hostname.replace(/\.$/, '')}`;
 
-/** Handles one batch of events, in log order. Returns how many deliveries are due now. */
-export async function fanOut(db: Db, events: readonly WebhookEvent[], now: Date): Promise<number> {
-  const subscribers = Map.groupBy(
-    await listSubscribedWebhooks(db, [...new Set(events.map(appIdOf))]),
-    (webhook) => webhook.app_id,
-  );
-  const pairs = events.flatMap((event) =>
+/** Events become deliveries, and those become attempts in this process, as far as the limits allow. */
+export const listenForDeliveries = (wake: Pick<WakeUps, 'notify'>) =>
+  listenAfterCommit([...webhookEvents.agent, ...webhookEvents.app], {
+    read: (events) => selectSubscribed([...new Set(events.map(appIdOf))]),
+    async handle(db, events, { now, rows, queues }) {
+      const { deliveries, bodies } = fanOut(events, rows);
+      if (deliveries.length === 0) return;
+      await insertDeliveries(db, bodies, deliveries, now);
+      const due = new Map(deliveries.map(({ webhook }) => [webhook.id, webhook] as const));
+      for (const { id, disabled_at } of due.values()) if (disabled_at !== null) due.delete(id);
+      if (due.size === 0) return;
+      const texts = new Map(bodies.map(({ event_id, body }) => [event_id, body]));
+      const attach = (row: QueueRow) => attachTarget(row as LoadedDelivery, due, texts);
+      const queue = queues.get(deliveryQueue);
+      if (queue === undefined) afterCommit(db, () => wake.notify(deliveryQueue));
+      else await queue.claimWithCommit(db, [...due.keys()], attach);
+    },
+  });
+
+/** An older delivery of the same webhook may be claimed too: its body is not among `bodies`. */
+function attachTarget(
+  row: LoadedDelivery,
+  webhooks: ReadonlyMap<string, SubscribedWebhook>,
+  bodies: ReadonlyMap<string, string>,
+): LoadedDelivery | undefined {
+  const [target, body] = [webhooks.get(row.webhook_id), bodies.get(row.event_id)];
+  return target === undefined || body === undefined ? undefined : { ...row, target, body };
+}
+
+/** For one batch of events, in log order. */
+function fanOut(events: readonly WebhookEvent[], webhooks: readonly SubscribedWebhook[]) {
+  const subscribers = Map.groupBy(webhooks, (webhook) => webhook.app_id);
+  const deliveries = events.flatMap((event) =>
     (subscribers.get(appIdOf(event)) ?? [])
       .filter((webhook) => isSubscribed(webhook, event))
-      .map((webhook) => ({ webhook, event })),
+      .map((webhook): NewDelivery => ({ id: newId(), webhook, event, concurrency_key: concurrencyKeyOf(webhook) })),
   );
-  if (pairs.length === 0) return 0;
-  const next = await takeSequences(
-    db,
-    Map.groupBy(pairs, ({ webhook }) => webhook.id),
-  );
-  const deliveries = pairs.flatMap(({ webhook, event }) => {
-    const sequence = next.get(webhook.id);
-    if (sequence === undefined) return []; // the webhook was deleted meanwhile
-    next.set(webhook.id, sequence + 1);
-    return { id: newId(), webhook, event, sequence, concurrency_key: concurrencyKeyOf(webhook) };
-  });
   const delivered = new Set(deliveries.map(({ event }) => event));
-  await insertBodies(
-    db,
-    [...delivered].map((event) => ({
-      workspace_id: event.payload.workspace_id,
-      event_id: event.id,
-      body: bodyOf(event),
-    })),
-  );
-  await insertDeliveries(db, deliveries, now);
-  return deliveries.filter(({ webhook }) => webhook.disabled_at === null).length;
+  const bodies = events
+    .filter((event) => delivered.has(event))
+    .map((event) => ({ workspace_id: event.payload.workspace_id, event_id: event.id, body: bodyOf(event) }));
+  return { deliveries, bodies };
 }

@@ -1,10 +1,11 @@
 // Owns the connection to PostgreSQL: the pool, prepared statements and transactions. It knows no table.
 
+import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import { CopiedRows, createClientClass, nameStatement } from './client.ts';
-import { collectForCommit, sendWithNext } from './send.ts';
+import { collectForCommit, type Rows, sendWithCommitForRows, sendWithNext } from './send.ts';
 import { openSharedReads, type SharedReads } from './shared-reads.ts';
 
 // Counts and amounts are below 2^53, so bigint and numeric are read as numbers.
@@ -91,6 +92,12 @@ export function prepared<Row, Values extends readonly unknown[]>(name: string, t
   return Object.assign(execute, { query });
 }
 
+/** The same for a text that is put together from settings. Each text has a name of its own: a name must always mean the same. */
+export function preparedByText<Row, Values extends readonly unknown[]>(name: string, text: string) {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
+  return prepared<Row, Values>(`${name} ${hash}`, text);
+}
+
 const sharedReads = new WeakMap<object, SharedReads>();
 
 /** A prepared statement that only reads, by key. Outside of a transaction it uses connections that all requests share. */
@@ -131,6 +138,15 @@ export async function transaction<Tables, Result>(
     });
   for (const hook of hooks) hook();
   return result;
+}
+
+/** Runs statements as one transaction in one round trip, and returns the rows of each. */
+export async function transactionOf<const Queries extends readonly CompiledQuery[]>(
+  db: AnyDb,
+  ...queries: Queries
+): Promise<Rows<Queries>> {
+  const answers = await transaction(db, (db) => Promise.all(queries.map((query) => sendWithCommitForRows(db, query))));
+  return answers.map(({ rows }) => rows) as Rows<Queries>;
 }
 
 /** Runs `work` with a time limit per statement: the smallest of those around it. A statement beyond it fails, and nothing changes. */

@@ -1,10 +1,11 @@
 // Owns which statements share a round trip to PostgreSQL. How they travel is in client.ts.
-import type { CompiledQuery, DatabaseConnection, Kysely } from 'kysely';
+import type { CompiledQuery, DatabaseConnection, Kysely, QueryResult } from 'kysely';
 
 // biome-ignore lint/suspicious/noExplicitAny: the kit runs on any set of tables.
 type AnyDb = Kysely<any>;
 
-type Rows<Queries extends readonly CompiledQuery[]> = {
+/** The rows of each of several statements. */
+export type Rows<Queries extends readonly CompiledQuery[]> = {
   -readonly [Index in keyof Queries]: Queries[Index] extends CompiledQuery<infer Row> ? Row[] : never;
 };
 
@@ -16,19 +17,39 @@ export async function sendTogether<const Queries extends readonly CompiledQuery[
   db: AnyDb,
   ...queries: Queries
 ): Promise<Rows<Queries>> {
-  const results = await db.getExecutor().provideConnection((connection) => Promise.all(sendAll(connection, queries)));
+  const results = await db
+    .getExecutor()
+    .provideConnection((connection) => Promise.all(queries.map((query) => connection.executeQuery(query))));
   return results.map(({ rows }) => rows) as Rows<Queries>;
 }
 
+/** The rows of a statement that is sent with the commit. */
+export interface RowsAfterCommit<Row> {
+  /** Known when the transaction has committed. */
+  readonly rows: readonly Row[];
+}
+
 /**
- * Sends a statement with the commit of the transaction, so that it takes no round trip of its own: for changes that nothing in the
- * transaction reads, and that fail only if something is wrong with the program or the connection, because their rules were checked
- * under a lock. If it fails, so does the transaction. Outside of one it is sent at once.
+ * Sends a statement with the commit of the transaction, so that it takes no round trip of its own: for one that nothing in the
+ * transaction reads, and that fails only if something is wrong with the program or the connection. They are sent in the order of
+ * the calls. If one fails, so does the transaction. Outside of one it is sent at once.
  */
 export async function sendWithCommit(db: AnyDb, query: CompiledQuery): Promise<void> {
+  await sendWithCommitForRows(db, query);
+}
+
+/** The same for a statement whose rows are needed after the commit. */
+export async function sendWithCommitForRows<Row>(db: AnyDb, query: CompiledQuery<Row>): Promise<RowsAfterCommit<Row>> {
   const state = states.get(db);
-  if (state === undefined) await db.executeQuery(query);
-  else state.waiting.push(query);
+  if (state === undefined) return db.executeQuery(query);
+  let answer: readonly Row[] | undefined;
+  state.waiting.push({ query, receive: ({ rows }) => (answer = rows as Row[]) });
+  return {
+    get rows() {
+      if (answer === undefined) throw new Error('the rows are known when the transaction has committed');
+      return answer;
+    },
+  };
 }
 
 /**
@@ -38,12 +59,12 @@ export async function sendWithCommit(db: AnyDb, query: CompiledQuery): Promise<v
 export async function sendWithNext(db: AnyDb, query: CompiledQuery): Promise<void> {
   const state = states.get(db);
   if (state === undefined) await db.executeQuery(query);
-  else await db.getExecutor().provideConnection(async (connection) => void send(connection, [query], state));
+  else await db.getExecutor().provideConnection(async (connection) => void send(connection, query, state));
 }
 
 interface TransactionState {
   /** For the commit. */
-  readonly waiting: CompiledQuery[];
+  readonly waiting: { readonly query: CompiledQuery; receive(result: QueryResult<unknown>): void }[];
   /** To statements that were sent and not waited for. */
   readonly answers: Promise<unknown>[];
 }
@@ -65,7 +86,8 @@ export function collectForCommit<Db extends AnyDb, Result>(work: (db: Db) => Pro
       let isSent = false;
       const sent = db.getExecutor().provideConnection(async (connection) => {
         isSent = true;
-        await Promise.allSettled(send(connection, state.waiting, state));
+        const answers = state.waiting.map(({ query, receive }) => send(connection, query, state).then(receive));
+        await Promise.allSettled(answers);
       });
       // A statement that nobody awaited still occupies the connection.
       if (!isSent) await sent;
@@ -78,14 +100,11 @@ export function collectForCommit<Db extends AnyDb, Result>(work: (db: Db) => Pro
   };
 }
 
-function send(connection: DatabaseConnection, queries: readonly CompiledQuery[], { answers }: TransactionState) {
-  const sent = sendAll(connection, queries);
-  for (const answer of sent) answer.catch(() => {}); // `findFailure` reports it
-  answers.push(...sent);
-  return sent;
+function send(connection: DatabaseConnection, query: CompiledQuery, { answers }: TransactionState) {
+  const answer = connection.executeQuery(query);
+  answer.catch(() => {}); // `findFailure` reports it
+  answers.push(answer);
+  return answer;
 }
 
 const transactionAborted = '25P02';
-
-const sendAll = (connection: DatabaseConnection, queries: readonly CompiledQuery[]) =>
-  queries.map((query) => connection.executeQuery(query));

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Plan } from '../../../core/auth/plans.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
+import { sendWithCommit } from '../../../kit/db/send.ts';
 import type { Db } from '../../../tables.ts';
 import type { AutomationRow } from '../contract.ts';
 import { withWorkflow } from './automations.ts';
@@ -31,10 +32,9 @@ export type ListeningAutomation = Pick<
 >;
 
 /** The active automations of these apps that react to records. */
-export const listListening = (db: Db, app_ids: readonly string[]): Promise<ListeningAutomation[]> =>
-  selectListening(db, app_ids);
+export const selectListening = (app_ids: readonly string[]) => selectListeningAutomations.query(app_ids);
 
-const selectListening = prepared<ListeningAutomation, [readonly string[]]>(
+const selectListeningAutomations = prepared<ListeningAutomation, [readonly string[]]>(
   'list listening automations',
   `/* service */ select workspace_id, id, app_id, entity_name, event_types, created_date from automations
    where app_id = any($1::uuid[]) and is_active and entity_name is not null order by app_id, id`,
@@ -51,7 +51,7 @@ const maxRowsPerStatement = 500;
 /** They are due at once. A run of the same cause is inserted only once. */
 export async function insertRuns(db: Db, runs: readonly NewRun[], now: Date): Promise<void> {
   for (let start = 0; start < runs.length; start += maxRowsPerStatement)
-    await insertRunRows(db, now, JSON.stringify(runs.slice(start, start + maxRowsPerStatement)));
+    await sendWithCommit(db, insertRunRows.query(now, JSON.stringify(runs.slice(start, start + maxRowsPerStatement))));
 }
 
 const insertRunRows = prepared<object, [Date, string]>(

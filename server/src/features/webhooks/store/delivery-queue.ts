@@ -20,7 +20,9 @@
 //   queueRedelivery at 12:01:00              pending    12:01:00  -             2              2   resume_at 12:05:20
 //   claimed, answers 500; completed          pending    12:05:20  -             3              2   resume_at -
 import { type RawBuilder, sql } from 'kysely';
+import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
+import { sendTogether } from '../../../kit/db/send.ts';
 import type { Db } from '../../../tables.ts';
 import type { DeliveryRow, Replay, WebhookRow } from '../contract.ts';
 import { findFirstSequenceSince } from './deliveries.ts';
@@ -39,16 +41,34 @@ export async function listTargets(db: Db, webhook_ids: readonly string[]): Promi
   return new Map((await selectTargets(db, webhook_ids)).map((row) => [row.id, row]));
 }
 
+/** SQL: of the webhook `w` and its app `a`. */
+export const targetColumns = `w.workspace_id, w.id, w.target_url, w.secret, w.previous_secret, w.previous_secret_expires_at,
+  w.disabled_at, a.deleted_date is not null as app_deleted`;
+
 const selectTargets = prepared<DeliveryTarget, [readonly string[]]>(
   'list targets of deliveries',
-  `/* service */ select w.workspace_id, w.id, w.target_url, w.secret, w.previous_secret, w.previous_secret_expires_at, w.disabled_at,
-     a.deleted_date is not null as app_deleted
+  `/* service */ select ${targetColumns}
    from webhooks w join apps a on a.workspace_id = w.workspace_id and a.id = w.app_id where w.id = any($1::uuid[])`,
 );
 
-/** By event id. */
-export async function listBodies(db: Db, event_ids: readonly string[]): Promise<Map<string, string>> {
-  return new Map((await selectBodies(db, event_ids)).map((row) => [row.event_id, row.body]));
+/** A delivery with what an attempt needs. */
+export interface LoadedDelivery extends QueueRow, DeliveryRow {
+  readonly due_at: Date | null;
+  readonly claimed_slot: number | null;
+  /** Undefined if the webhook was deleted. */
+  readonly target?: DeliveryTarget;
+  readonly body?: string;
+}
+
+export async function loadDeliveries(db: Db, rows: readonly LoadedDelivery[]): Promise<LoadedDelivery[]> {
+  const [targetRows, bodyRows] = await sendTogether(
+    db,
+    selectTargets.query([...new Set(rows.map((row) => row.webhook_id))]),
+    selectBodies.query([...new Set(rows.map((row) => row.event_id))]),
+  );
+  const targets = new Map(targetRows.map((row) => [row.id, row]));
+  const bodies = new Map(bodyRows.map((row) => [row.event_id, row.body]));
+  return rows.map((row) => ({ ...row, target: targets.get(row.webhook_id), body: bodies.get(row.event_id) }));
 }
 
 const selectBodies = prepared<{ event_id: string; body: string }, [readonly string[]]>(

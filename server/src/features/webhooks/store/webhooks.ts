@@ -139,6 +139,36 @@ const lockWebhookRows = prepared<WebhookRow, [readonly string[]]>(
   '/* service */ select * from webhooks where id = any($1::uuid[]) order by id for no key update',
 );
 
+/**
+ * What `applyAttempts` does with attempts that have all succeeded. Counts those whose delivery was completed by this transaction, and
+ * not by another worker in the meantime. `offset 0` keeps the planner from joining, for which it would read the whole log.
+ */
+export const recordSuccesses = (attempts: readonly SuccessfulAttempt[]) =>
+  recordSuccessfulAttempts.query(JSON.stringify(attempts));
+
+export interface SuccessfulAttempt {
+  readonly webhook_id: string;
+  readonly delivery_id: string;
+  readonly claims: number;
+  readonly attempted_at: Date;
+}
+
+const recordSuccessfulAttempts = prepared<object, [string]>(
+  'record successful attempts',
+  `/* service */ with succeeded as (
+     select webhook_id, max(attempted_at) as attempted_at
+     from json_to_recordset($1::json) as a(webhook_id uuid, delivery_id uuid, claims integer, attempted_at timestamptz)
+     where exists (
+       select 1 from webhook_deliveries d where d.id = a.delivery_id and d.claims = a.claims and d.claimed_slot is null offset 0)
+     group by webhook_id),
+   locked as (
+     select w.id, s.attempted_at from webhooks w join succeeded s on s.webhook_id = w.id
+     order by w.id for no key update of w)
+   update webhooks w set last_trigger_time = greatest(w.last_trigger_time, locked.attempted_at), last_error = null,
+     consecutive_failures = 0
+   from locked where w.id = locked.id`,
+);
+
 /** SQL for polling. */
 export const resyncDueInMs = 'select 0 from webhooks where resync_pending limit 1';
 

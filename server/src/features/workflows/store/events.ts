@@ -1,6 +1,7 @@
 // Owns the queries on events that wait to be compared with the triggers of workflows.
 import { sql } from 'kysely';
 import { prepared } from '../../../kit/db/database.ts';
+import { sendWithCommit } from '../../../kit/db/send.ts';
 import type { Db } from '../../../tables.ts';
 import type { TriggeringEvent } from '../triggers/input.ts';
 
@@ -12,11 +13,13 @@ export interface WaitingEvent {
 }
 
 export const insertEvents = (db: Db, events: readonly WaitingEvent[]) =>
-  insertEventRows(
+  sendWithCommit(
     db,
-    events.map((event) => event.id),
-    events.map((event) => event.workspace_id),
-    events.map((event) => event.app_id),
+    insertEventRows.query(
+      events.map((event) => event.id),
+      events.map((event) => event.workspace_id),
+      events.map((event) => event.app_id),
+    ),
   );
 
 const insertEventRows = prepared<object, [readonly string[], readonly string[], readonly string[]]>(

@@ -152,14 +152,10 @@ export interface WaitingTrigger {
 }
 
 /** What the active workflows of these apps wait for, and who waits for messages of these agents. */
-export const listWaitingTriggers = (
-  db: Db,
-  workspaceIds: readonly string[],
-  appIds: readonly string[],
-  agentIds: readonly string[],
-): Promise<WaitingTrigger[]> => selectWaitingTriggers(db, workspaceIds, appIds, agentIds);
+export const selectWaitingTriggers = (workspaceIds: readonly string[], appOrAgentIds: readonly string[]) =>
+  selectWaitingTriggerRows.query(workspaceIds, appOrAgentIds, appOrAgentIds);
 
-const selectWaitingTriggers = prepared<WaitingTrigger, [readonly string[], readonly string[], readonly string[]]>(
+const selectWaitingTriggerRows = prepared<WaitingTrigger, [readonly string[], readonly string[], readonly string[]]>(
   'list triggers that workflows wait for',
   `/* service */ select app_id, trigger_type, trigger_key from workflows
    where workspace_id = any($1::uuid[]) and app_id = any($2::uuid[]) and status = 'active'

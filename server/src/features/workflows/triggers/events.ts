@@ -10,7 +10,12 @@ import type { Jq } from '../../../kit/jq/index.ts';
 import type { Db } from '../../../tables.ts';
 import { readStoredTrigger } from '../definition/trigger.ts';
 import { insertEvents, readEvents, type WaitingEvent } from '../store/events.ts';
-import { listTriggered, listWaitingTriggers, type TriggeredWorkflow, type WaitingTrigger } from '../store/workflows.ts';
+import {
+  listTriggered,
+  selectWaitingTriggers,
+  type TriggeredWorkflow,
+  type WaitingTrigger,
+} from '../store/workflows.ts';
 import { toRef, turnOffWorkflow } from '../turn-off.ts';
 import { judgeCondition } from './condition.ts';
 import {
@@ -27,14 +32,21 @@ import { isInPlan, startTriggered, type TriggerDeps, type TriggeredRun } from '.
 const eventQueue = 'workflow_events';
 
 export const listenForEvents = (wake: Pick<WakeUps, 'notify'>) =>
-  listenAfterCommit(triggeringEvents, async (db, events, now) => {
-    const waited = await listWaitedFor(db, events as readonly TriggeringEvent[]);
-    const deep = waited.filter(({ occurrence }) => occurrence.depth > maxDepth);
-    if (deep.length > 0) await auditLoopStopped(db, await listStoppedLoops(db, deep), now);
-    const due = waited.filter(({ occurrence }) => occurrence.depth <= maxDepth).map(({ event }) => toWaiting(event));
-    if (due.length === 0) return;
-    await insertEvents(db, due);
-    afterCommit(db, () => wake.notify(eventQueue));
+  listenAfterCommit(triggeringEvents, {
+    read(events) {
+      const workspaces = new Set(events.map(({ payload }) => payload.workspace_id));
+      const places = new Set((events as readonly TriggeringEvent[]).map(({ payload }) => toAppId(payload)));
+      return selectWaitingTriggers([...workspaces], [...places]);
+    },
+    async handle(db, events, { rows, now }) {
+      const waited = listWaitedFor(events as readonly TriggeringEvent[], rows);
+      const deep = waited.filter(({ occurrence }) => occurrence.depth > maxDepth);
+      if (deep.length > 0) await auditLoopStopped(db, await listStoppedLoops(db, deep), now);
+      const due = waited.filter(({ occurrence }) => occurrence.depth <= maxDepth).map(({ event }) => toWaiting(event));
+      if (due.length === 0) return;
+      await insertEvents(db, due);
+      afterCommit(db, () => wake.notify(eventQueue));
+    },
   });
 
 const toWaiting = ({ id, payload }: TriggeringEvent): WaitingEvent => ({
@@ -43,12 +55,9 @@ const toWaiting = ({ id, payload }: TriggeringEvent): WaitingEvent => ({
   app_id: toAppId(payload),
 });
 
-/** The events for which an active workflow waits, by one query. */
-async function listWaitedFor(db: Db, events: readonly TriggeringEvent[]) {
+/** The events for which an active workflow waits. */
+function listWaitedFor(events: readonly TriggeringEvent[], waiting: readonly WaitingTrigger[]) {
   const pairs = events.map((event) => ({ event, occurrence: toOccurrence(event) }));
-  const workspaces = new Set(pairs.map(({ occurrence }) => occurrence.workspace_id));
-  const places = new Set(events.map(({ payload }) => toAppId(payload)));
-  const waiting = await listWaitingTriggers(db, [...workspaces], [...places], [...places]);
   const known = new Set(waiting.map(nameTrigger));
   return pairs.filter(({ occurrence }) => known.has(nameTrigger(occurrence)));
 }

@@ -1,10 +1,21 @@
 // Owns dispatching: calls the `afterCommit` listeners with published events, in batches, by one worker at a time. A batch
 // takes some events of each workspace, so that a long backlog of one delays nobody else; those of one workspace are handled
 // in the order of the log. An event whose listener throws or crashes the worker is retried on its own, and the others go on.
-import { sql } from 'kysely';
+import { type CompiledQuery, sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
+import { sendTogether, sendWithCommit } from '../../db/send.ts';
 import { toErrorText } from '../error-text.ts';
+import type { RunningQueue } from '../queues/run.ts';
+
+// The round trips of a batch, on one connection:
+//
+//   1  begin; lock the dispatch; how many batches were not completed; list pending events
+//   2  one more batch was begun; what the listeners need to know
+//   3  what the listeners write; the events are dispatched; a batch was completed; commit
+//
+// With 3 travels the claim of what a listener has inserted into a queue, so that it starts here at once
+// (`RunningQueue.claimWithCommit`).
 
 export interface Event<Payload = unknown> {
   readonly id: string;
@@ -13,41 +24,53 @@ export interface Event<Payload = unknown> {
   readonly occurred_at: Date;
 }
 
+/** What a listener gets beside the events. */
+export interface BatchContext<Row = unknown> {
+  readonly now: Date;
+  /** What its `read` has read. */
+  readonly rows: readonly Row[];
+  /** The queues that run in this process, by name. */
+  readonly queues: RunningQueues;
+}
+
+export type RunningQueues = ReadonlyMap<string, Pick<RunningQueue, 'claimWithCommit'>>;
+
 export interface Listener<Db> {
   readonly names: readonly string[];
   /** Called in the transaction that publishes the event. Database only, for invariants that must never be broken. */
   inTransaction?(db: Db, payload: unknown, now: Date): Promise<void>;
-  /** Called in a worker, once per batch. What it writes commits together with marking the batch as dispatched. */
-  afterCommit?(db: Db, events: readonly Event[], now: Date): Promise<void>;
+  /** What `afterCommit` needs to know, read in one round trip with what the other listeners need. */
+  read?(events: readonly Event[]): CompiledQuery;
+  /**
+   * Called in a worker, once per batch. What it writes commits together with marking the batch as dispatched. It should be sent
+   * with the commit (kit/db/send.ts).
+   */
+  afterCommit?(db: Db, events: readonly Event[], context: BatchContext): Promise<void>;
 }
 
-interface DispatchDeps {
+export interface DispatchDeps {
   readonly db: AnyDb;
   readonly listeners: readonly Listener<AnyDb>[];
   readonly now: Date;
+  readonly queues: RunningQueues;
   readonly onFailure: (event: Event, error: unknown) => void;
-  readonly turns: DispatchTurns;
+  readonly pace: DispatchPace;
 }
 
 /** What a dispatcher remembers between two batches. */
-export interface DispatchTurns {
-  /** The owner after whom the next batch begins. */
-  lastOwner: string;
+export interface DispatchPace {
   /** How many events of one owner the next batch takes. */
   eventsOfOwner: number;
 }
 
-const beforeFirstOwner = '';
 const initialEventsOfOwner = 50;
-export const newDispatchTurns = (): DispatchTurns => ({
-  lastOwner: beforeFirstOwner,
-  eventsOfOwner: initialEventsOfOwner,
-});
+export const newDispatchPace = (): DispatchPace => ({ eventsOfOwner: initialEventsOfOwner });
 
 const mebibyte = 1024 * 1024;
 const maxBatch = { events: 1_000, bytes: 16 * mebibyte, owners: 500 };
 const maxOfOwner = { events: 1_000, bytes: mebibyte };
-const minEventsOfOwner = 10;
+// Fewer would not make a batch shorter on a busy machine, where its round trips take most of the time.
+const minEventsOfOwner = 25;
 /** What is published meanwhile waits for the batch, so it should not take longer than this. */
 const batchMs = 50;
 // A payload that is larger than this may be compressed in the table. It counts as the largest that it can be.
@@ -63,13 +86,12 @@ const maxCrashes = 3;
  *                                   handled, 3 crashes three more workers, then it is retried later and 4, 5 are handled
  */
 export async function dispatch(deps: DispatchDeps): Promise<number> {
-  const [state] = await findPending(deps.db);
-  if (!state?.has_pending) return 0; // the usual case, and the cheapest query
-  // A worker crashed, or another one is at work. The batch that crashed is tried again, until the bad event is found.
-  if (state.in_progress) deps.turns.lastOwner = state.started_after;
-  if (state.crash_count >= maxCrashes) return handleEach(deps);
+  const startedAt = performance.now();
   try {
-    return await handleBatch(deps);
+    const handled = await handleBatch(deps);
+    if (handled === 'crashes') return handleEach(deps);
+    adaptPace(deps.pace, handled, performance.now() - startedAt);
+    return handled;
   } catch (error) {
     // If the database was unavailable, the events are not at fault. A batch that takes too long would do so again.
     if (classifyFailure(error) !== undefined && !isStatementTimeout(error)) throw error;
@@ -77,47 +99,51 @@ export async function dispatch(deps: DispatchDeps): Promise<number> {
   }
 }
 
-const hasPending = `exists (select 1 from events where dispatched_at is null and retry_at is null)
-     or exists (select 1 from events where dispatched_at is null and retry_at <= statement_timestamp())`;
+/** Some events take long to handle, those with many webhooks for example. The next batch takes fewer of them, or more. */
+function adaptPace(pace: DispatchPace, handled: number, ms: number): void {
+  if (ms > batchMs) pace.eventsOfOwner = Math.max(minEventsOfOwner, Math.floor(pace.eventsOfOwner / 2));
+  else if (handled >= pace.eventsOfOwner) pace.eventsOfOwner = Math.min(maxOfOwner.events, pace.eventsOfOwner * 2);
+}
+
+// ---- what is pending
+
+const isWaiting = 'dispatched_at is null and retry_at is null';
+const isToRetry = 'dispatched_at is null and retry_at <= statement_timestamp()';
 
 /** SQL for polling: 0 if there are events to dispatch. */
-export const eventsDueInMs = `case when ${hasPending} then 0 end`;
+export const eventsDueInMs = `case when exists (select 1 from events where ${isWaiting})
+  or exists (select 1 from events where ${isToRetry}) then 0 end`;
 
-const findPending = prepared<
-  { has_pending: boolean; crash_count: number; in_progress: boolean; started_after: string },
-  []
->(
-  'find pending events',
-  `/* service */ select crash_count, in_progress, started_after, ${hasPending} as has_pending
-   from event_dispatch_state`,
-);
-const tryLockDispatch = prepared<{ is_locked: boolean }, []>(
-  'lock event dispatch',
-  "select pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0)) as is_locked",
-);
 const payloadBytes = `case when pg_column_size(payload) > ${maxPlainBytes} then ${maxPayloadBytes} else pg_column_size(payload) end`;
-const isWaiting = 'dispatched_at is null and retry_at is null';
 // The workspace whose event it is, or '-' for none. The same expression as in the index events_waiting_by_owner.
 const ownerSql = `(coalesce(payload ->> 'workspace_id', '-') collate "C")`;
 const selectOwnerAfter = (previous: string) =>
   `select ${ownerSql} as owner from events where ${isWaiting} and ${ownerSql} > ${previous} order by ${ownerSql} limit 1`;
 
-// The next $2 events of each of the owners after $1, and those to retry. At least one event of each owner that fits.
-// `next_after` is where the next batch goes on: after the last owner, or at the beginning if there are no more.
-// `owners` jumps from one owner to the next in the index, so its cost does not depend on the length of their backlogs.
-const listPending = prepared<Event & { next_after: string }, [lastOwner: string, eventsOfOwner: number]>(
+interface Pending extends Event {
+  /** Where the next batch goes on: after the last owner of this one, or at the beginning if there are no more. */
+  readonly next_after: string;
+}
+
+// The next $1 events of each of the owners after those of the batch before, and those to retry. At least one event of each owner
+// that fits. `owners` jumps from one owner to the next in the index, so its cost does not depend on the length of their backlogs.
+// $2: in a batch, the lock must have been acquired.
+const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean]>(
   'list pending events',
-  `/* service */ with recursive owners as (
-     (select owner, 1 as step from (${selectOwnerAfter('$1')}) first)
+  `/* service */ with recursive start as (
+     select coalesce((select started_after from event_dispatch_state
+       where exists (${selectOwnerAfter('started_after')})), '') as after
+     where not $2 or current_setting('plinth.may_dispatch', true) = 'true'),
+   owners as (
+     (select owner, 1 as step from start, lateral (${selectOwnerAfter('start.after')}) first)
      union all
      select next.owner, owners.step + 1 from owners, lateral (${selectOwnerAfter('owners.owner')}) next
      where owners.step < ${maxBatch.owners}),
    pending as (
      select owners.owner, waiting.* from owners, lateral (
-       select * from events where ${isWaiting} and ${ownerSql} = owners.owner order by id limit $2) waiting
+       select * from events where ${isWaiting} and ${ownerSql} = owners.owner order by id limit $1) waiting
      union all
-     (select ${ownerSql}, * from events where dispatched_at is null and retry_at <= statement_timestamp()
-      order by retry_at limit $2)),
+     (select ${ownerSql}, events.* from start, events where ${isToRetry} order by retry_at limit $1)),
    in_turn as (
      select *, row_number() over of_owner as turn, sum(${payloadBytes}) over of_owner - ${payloadBytes} as bytes_before
      from pending window of_owner as (partition by owner order by id)),
@@ -130,93 +156,96 @@ const listPending = prepared<Event & { next_after: string }, [lastOwner: string,
    order by id`,
 );
 
-interface Batch {
-  readonly events: readonly Event[];
-  /** The owner after whom the batch after this one begins. */
-  readonly nextAfter: string;
-}
+// ---- a batch
 
-/** Of the owners after the last one of the batch before, or of the first ones if there are none. */
-async function listBatch(db: AnyDb, { lastOwner, eventsOfOwner }: DispatchTurns): Promise<Batch> {
-  const events = await listPending(db, lastOwner, eventsOfOwner);
-  if (events.length === 0 && lastOwner !== beforeFirstOwner)
-    return listBatch(db, { lastOwner: beforeFirstOwner, eventsOfOwner });
-  return { events, nextAfter: events[0]?.next_after ?? beforeFirstOwner };
-}
-
+const tryLockDispatch = prepared<object, []>(
+  'lock event dispatch',
+  `select set_config('plinth.may_dispatch',
+     pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0))::text, true)`,
+);
+// A batch that is begun is counted by a sequence, because `setval` outlasts a rollback. If the number is not 0 when the next
+// batch starts, the worker crashed.
+const countUnfinished = prepared<{ unfinished: number }, []>(
+  'count unfinished event batches',
+  'select last_value as unfinished from unfinished_event_batches',
+);
+const setUnfinished = prepared<object, [number]>(
+  'set unfinished event batches',
+  "select setval('unfinished_event_batches', $1)",
+);
 const markDispatched = prepared<object, [readonly string[]]>(
   'mark events dispatched',
   '/* service */ update events set dispatched_at = statement_timestamp() where id = any($1::uuid[])',
 );
-
-// What is in progress is recorded outside the batch's transaction, so that the record survives a crash of the worker. If
-// `in_progress` is still set when the next batch starts, the worker crashed. Async commit: losing the record in a crash of
-// the database does no harm.
-const markBatchInProgress = prepared<object, [startedAfter: string]>(
-  'mark event batch in progress',
-  `/* service */ with commit_mode as (select set_config('synchronous_commit', 'off', true))
-   update event_dispatch_state set in_progress = true, event_id = null, started_after = $1,
-     crash_count = case when in_progress then crash_count + 1 else 0 end
-   from commit_mode`,
-);
-const markEventInProgress = prepared<{ event_crash_count: number }, [string]>(
-  'mark event in progress',
-  `/* service */ with commit_mode as (select set_config('synchronous_commit', 'off', true))
-   update event_dispatch_state set in_progress = true, event_id = $1,
-     event_crash_count = case when in_progress and event_id = $1 then event_crash_count + 1 else 0 end
-   from commit_mode returning event_crash_count`,
-);
-const markIdle = prepared<object, [resetCrashCount: boolean]>(
-  'mark event dispatch idle',
-  `/* service */ update event_dispatch_state set in_progress = false, event_id = null,
-     crash_count = case when $1 then 0 else crash_count end`,
+// Committed with the batch. So the batch after a crash has the same owners, and not others.
+const startNextAfter = prepared<object, [owner: string]>(
+  'set the start of the next event batch',
+  '/* service */ update event_dispatch_state set started_after = $1 where started_after <> $1',
 );
 
-/** Some events take long to handle, those with many webhooks for example. The next batch takes fewer of them, or more. */
-async function handleBatch(deps: DispatchDeps): Promise<number> {
-  const { turns } = deps;
-  const startedAt = performance.now();
-  const handled = await handleTogether(deps);
-  const isLong = performance.now() - startedAt > batchMs;
-  if (isLong) turns.eventsOfOwner = Math.max(minEventsOfOwner, Math.floor(turns.eventsOfOwner / 2));
-  else if (handled >= turns.eventsOfOwner) turns.eventsOfOwner = Math.min(maxOfOwner.events, turns.eventsOfOwner * 2);
-  return handled;
-}
-
-function handleTogether({ db: pool, listeners, now, turns }: DispatchDeps): Promise<number> {
-  return transaction(pool, async (db) => {
-    const [lock] = await tryLockDispatch(db);
-    if (!lock?.is_locked) return 0;
-    const { events, nextAfter } = await listBatch(db, turns);
-    if (events.length === 0) return 0;
-    await markBatchInProgress(pool, turns.lastOwner);
-    await callListeners(db, listeners, events, now);
-    await markDispatched(
+/** Returns how many events were handled, or that several workers in a row have crashed. */
+const handleBatch = (deps: DispatchDeps): Promise<number | 'crashes'> =>
+  transaction(deps.db, async (db) => {
+    const [, [state], events] = await sendTogether(
       db,
-      events.map((event) => event.id),
+      tryLockDispatch.query(),
+      countUnfinished.query(),
+      listPending.query(deps.pace.eventsOfOwner, true),
     );
-    await markIdle(db, true);
-    turns.lastOwner = nextAfter; // if the batch fails, the same events are handled one at a time
+    const [first] = events;
+    if (first === undefined) return 0; // or another worker is dispatching
+    const unfinished = state?.unfinished ?? 0;
+    if (unfinished >= maxCrashes) return 'crashes';
+    await callListeners(db, deps, events, setUnfinished.query(unfinished + 1));
+    await markHandled(db, events);
+    await sendWithCommit(db, startNextAfter.query(first.next_after));
+    await sendWithCommit(db, setUnfinished.query(0));
     return events.length;
   });
-}
 
+const markHandled = (db: AnyDb, events: readonly Event[]) =>
+  sendWithCommit(db, markDispatched.query(events.map((event) => event.id)));
+
+/** `mark` is sent with what the listeners read: before any of them can crash the worker. */
 async function callListeners(
   db: AnyDb,
-  listeners: readonly Listener<AnyDb>[],
+  { listeners, now, queues }: DispatchDeps,
   events: readonly Event[],
-  now: Date,
+  mark: CompiledQuery,
 ): Promise<void> {
-  for (const listener of listeners) {
-    if (listener.afterCommit === undefined) continue;
+  const called = listeners.flatMap((listener) => {
     const matching = events.filter((event) => listener.names.includes(event.name));
-    if (matching.length > 0) await listener.afterCommit(db, matching, now);
+    return listener.afterCommit === undefined || matching.length === 0 ? [] : [{ listener, matching }];
+  });
+  const reads = called.flatMap(({ listener, matching }) => listener.read?.(matching) ?? []);
+  const [, ...answers] = await sendTogether(db, mark, ...reads);
+  for (const { listener, matching } of called) {
+    const rows = listener.read === undefined ? [] : (answers.shift() ?? []);
+    await listener.afterCommit?.(db, matching, { now, rows, queues });
   }
 }
 
+// ---- one event at a time
+
+// Recorded outside of the transaction, so that the record survives a crash of the worker.
+const markEventInProgress = prepared<{ event_crash_count: number }, [string]>(
+  'mark event in progress',
+  `/* service */ update event_dispatch_state set event_id = $1,
+     event_crash_count = case when event_id = $1 then event_crash_count + 1 else 0 end returning event_crash_count`,
+);
+const markNoEventInProgress = prepared<object, []>(
+  'mark no event in progress',
+  '/* service */ update event_dispatch_state set event_id = null',
+);
+const findPending = prepared<object, [string]>(
+  'find pending event',
+  `/* service */ select 1 from events where id = $1 and dispatched_at is null
+     and current_setting('plinth.may_dispatch') = 'true'`,
+);
+
 async function handleEach(deps: DispatchDeps): Promise<number> {
   let handled = 0;
-  const { events, nextAfter } = await listBatch(deps.db, deps.turns);
+  const events = await listPending(deps.db, deps.pace.eventsOfOwner, false);
   for (const event of events) {
     try {
       handled += await handleOne(deps, event);
@@ -226,29 +255,23 @@ async function handleEach(deps: DispatchDeps): Promise<number> {
       await scheduleRetry(deps.db, event.id, toErrorText(error));
     }
   }
-  await markIdle(deps.db, true);
-  deps.turns.lastOwner = nextAfter;
+  await markNoEventInProgress(deps.db);
+  await setUnfinished(deps.db, 0);
+  await startNextAfter(deps.db, events[0]?.next_after ?? '');
   return handled;
 }
 
-function handleOne({ db: pool, listeners, now }: DispatchDeps, event: Event): Promise<number> {
-  return transaction(pool, async (db) => {
-    const [lock] = await tryLockDispatch(db);
-    if (!lock?.is_locked || !(await isPending(db, event.id))) return 0;
-    const [state] = await markEventInProgress(pool, event.id);
+const handleOne = (deps: DispatchDeps, event: Event): Promise<number> =>
+  transaction(deps.db, async (db) => {
+    const [, [pending]] = await sendTogether(db, tryLockDispatch.query(), findPending.query(event.id));
+    if (pending === undefined) return 0;
+    const [state] = await markEventInProgress(deps.db, event.id);
     if ((state?.event_crash_count ?? 0) >= maxCrashes)
       throw new Error('the worker crashed repeatedly while handling the event');
-    await callListeners(db, listeners, [event], now);
-    await markDispatched(db, [event.id]);
-    await markIdle(db, false);
+    await callListeners(db, deps, [event], markNoEventInProgress.query());
+    await markHandled(db, [event]);
     return 1;
   });
-}
-
-async function isPending(db: AnyDb, id: string): Promise<boolean> {
-  const { rows } = await sql`/* service */ select 1 from events where id = ${id} and dispatched_at is null`.execute(db);
-  return rows.length > 0;
-}
 
 const maxRetryMs = 60 * 60 * 1000;
 

@@ -1,11 +1,25 @@
 // Owns events: publishing one inserts a row in the transaction of the change that caused it. If that commits, the event
 // will be dispatched; if it rolls back, the event never existed.
-import { sql } from 'kysely';
+import { type CompiledQuery, sql } from 'kysely';
 import { type AnyDb, afterCommit, prepared } from '../../db/database.ts';
 import { sendWithCommit } from '../../db/send.ts';
 import { newId } from '../../ids.ts';
 import type { WakeUps } from '../workers/wake.ts';
-import { dispatch, type Event, type Listener, newDispatchTurns } from './dispatch.ts';
+import {
+  type BatchContext,
+  dispatch,
+  type Event,
+  type Listener,
+  newDispatchPace,
+  type RunningQueues,
+} from './dispatch.ts';
+
+type Read<Payload, Row> = (events: readonly Event<Payload>[]) => CompiledQuery<Row>;
+type Handle<Payload, Db, Row = never> = (
+  db: Db,
+  events: readonly Event<Payload>[],
+  context: BatchContext<Row>,
+) => Promise<void>;
 
 /** Creates listeners whose payloads have the types that `Events` declares for their names. */
 export const createListeners = <Events extends { [Name in keyof Events]: object }, Db>() => ({
@@ -14,10 +28,13 @@ export const createListeners = <Events extends { [Name in keyof Events]: object 
     handle: (db: Db, payload: Events[Name], now: Date) => Promise<void>,
   ): Listener<Db> => ({ names: [name], inTransaction: handle }),
   /** With several names, one listener handles them all in log order. */
-  listenAfterCommit: <Name extends keyof Events & string>(
+  listenAfterCommit: <Name extends keyof Events & string, Row = never>(
     names: Name | readonly Name[],
-    handle: (db: Db, events: readonly Event<Events[Name]>[], now: Date) => Promise<void>,
-  ): Listener<Db> => ({ names: typeof names === 'string' ? [names] : names, afterCommit: handle }),
+    handling: Handle<Events[Name], Db> | { read: Read<Events[Name], Row>; handle: Handle<Events[Name], Db, Row> },
+  ): Listener<Db> => {
+    const { read, handle } = typeof handling === 'function' ? { read: undefined, handle: handling } : handling;
+    return { names: typeof names === 'string' ? [names] : names, read, afterCommit: handle } as Listener<Db>;
+  },
 });
 
 /** A row of the table `events`. */
@@ -39,8 +56,11 @@ export interface EventBus<Events, Db> {
   published(db: Db): void;
   /** Sets the listeners. Called once, after all features are created. */
   listen(listeners: readonly Listener<Db>[]): void;
-  /** Calls the `afterCommit` listeners with one batch of pending events. Returns how many events were handled. */
-  dispatch(db: Db, now: Date): Promise<number>;
+  /**
+   * Calls the `afterCommit` listeners with one batch of pending events. Returns how many events were handled. `queues` are those
+   * that run in this process.
+   */
+  dispatch(db: Db, now: Date, queues?: RunningQueues): Promise<number>;
 }
 
 /** The wake-up topic of the dispatcher. */
@@ -56,7 +76,7 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
   onFailure: (event: Event, error: unknown) => void,
 ): EventBus<Events, Db> {
   let listeners: readonly Listener<Db>[] = [];
-  const turns = newDispatchTurns();
+  const pace = newDispatchPace();
   const published = (db: Db) => afterCommit(db, () => wake.notify(eventsTopic));
   return {
     async publish(db, name, payload, now) {
@@ -77,7 +97,7 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
     listen: (all) => {
       listeners = all;
     },
-    dispatch: (db, now) => dispatch({ db, listeners, now, onFailure, turns }),
+    dispatch: (db, now, queues = new Map()) => dispatch({ db, listeners, now, queues, onFailure, pace }),
   };
 }
 

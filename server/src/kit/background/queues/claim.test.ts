@@ -130,8 +130,8 @@ describe('the worked example in claim.ts', () => {
   });
 
   it('claims 1, 4 and 2 with a limit of 3', async () => {
-    const claim = createClaimer(buildQueue(limits), { db, slot: { slot: 0, epoch: 1 } });
-    await claim(3, [], new Set());
+    const claimer = createClaimer(buildQueue(limits), { db, slot: { slot: 0, epoch: 1 } });
+    await claimer.claim(3, { claimedRows: [], finishedRows: new Set() });
     const { rows } = await sql<TestJob>`select * from jobs where claimed_slot = 0`.execute(db);
     expect(rows.map((row) => row.what).toSorted()).toEqual(['1', '2', '4']);
   });

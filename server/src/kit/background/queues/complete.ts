@@ -1,8 +1,8 @@
 // Owns completing rows: the outcome of a run is written in the transaction that releases its claim. Also releases the
 // claims of workers that are gone, and dead-letters rows that crash workers again and again.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
-import { type AnyDb, prepared, transaction } from '../../db/database.ts';
+import { type CompiledQuery, sql } from 'kysely';
+import { type AnyDb, prepared, transaction, transactionOf } from '../../db/database.ts';
 import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts';
 import { describeCrashes, toErrorText } from '../error-text.ts';
 import { gather } from '../gather.ts';
@@ -101,24 +101,54 @@ const toRecord = ({ row, outcome }: FinishedRun) => ({
   error: outcome.error ?? null,
 });
 
-function completeBatch(
+async function completeBatch(
   queue: Queue,
   statement: ReturnType<typeof prepareComplete>,
   runs: readonly FinishedRun[],
   db: AnyDb,
 ): Promise<Map<string, RunResult>> {
+  const complete = statement.query(JSON.stringify(runs.map(toRecord)));
+  const record = findOneStatement(queue, runs);
+  if (record !== undefined) {
+    const [completed] = await transactionOf(db, complete, ...record);
+    return toResults(runs, completed);
+  }
   return transaction(db, async (db) => {
-    const ids = new Set((await statement(db, JSON.stringify(runs.map(toRecord)))).map((row) => row.id));
-    const completedRuns = runs.filter((run) => ids.has(run.row.id));
-    const results = completedRuns.flatMap(({ outcome }) => (outcome.result === undefined ? [] : [outcome.result]));
-    if (results.length > 0) await queue.recordAll?.(db, results);
-    for (const { row, outcome } of completedRuns) {
-      await outcome.record?.(db);
-      if (outcome.error !== undefined && outcome.runAgainInMs === undefined)
-        await queue.onDeadLetter?.(db, row, outcome.error);
-    }
-    return new Map(completedRuns.map(({ row, outcome }) => [row.id, toRunResult(outcome)]));
+    const results = toResults(runs, (await db.executeQuery(complete)).rows);
+    const completedRuns = runs.filter((run) => results.has(run.row.id));
+    await recordEach(queue, completedRuns, db);
+    return results;
   });
+}
+
+/** What records these runs if that is no more than a statement, to be sent with the one that completes them: the usual case. */
+function findOneStatement(queue: Queue, runs: readonly FinishedRun[]): readonly CompiledQuery[] | undefined {
+  if (runs.some(({ outcome }) => outcome.record !== undefined || toRunResult(outcome) === 'given_up')) return undefined;
+  const results = listResults(runs);
+  if (results.length === 0) return [];
+  const statement = queue.recordTogether?.(results);
+  return statement && [statement];
+}
+
+async function recordEach(queue: Queue, runs: readonly FinishedRun[], db: AnyDb): Promise<void> {
+  const results = listResults(runs);
+  if (results.length > 0) await queue.recordAll?.(db, results);
+  for (const { row, outcome } of runs) {
+    await outcome.record?.(db);
+    if (outcome.error !== undefined && outcome.runAgainInMs === undefined)
+      await queue.onDeadLetter?.(db, row, outcome.error);
+  }
+}
+
+const listResults = (runs: readonly FinishedRun[]): unknown[] =>
+  runs.flatMap(({ outcome }) => (outcome.result === undefined ? [] : [outcome.result]));
+
+/** By row. Those that were claimed by another worker in the meantime are left out. */
+function toResults(runs: readonly FinishedRun[], completed: readonly { readonly id: string }[]) {
+  const ids = new Set(completed.map((row) => row.id));
+  return new Map(
+    runs.flatMap(({ row, outcome }) => (ids.has(row.id) ? [[row.id, toRunResult(outcome)] as const] : [])),
+  );
 }
 
 function toRunResult({ runAgainInMs, error }: Outcome): RunResult {
@@ -151,7 +181,7 @@ export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
       last_error = 'the worker crashed while running it, ' || crash_count + 1 || ' times'
     where id in (select id from ${table} q where ${isAbandoned} and crash_count + 1 < ${maxCrashes}
       for update skip locked)`.execute(db);
-  const { rows } = await sql<QueueRow>`/* service */ select ${claimedColumnsOf(queue)} from ${table} q
+  const { rows } = await sql<QueueRow>`/* service */ select ${sql.raw(claimedColumnsOf(queue))} from ${table} q
     where ${isAbandoned}`.execute(db);
   for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await deadLetterCrashing(queue, row, db);
   return Number(numAffectedRows ?? 0);

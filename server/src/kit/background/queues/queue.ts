@@ -1,6 +1,6 @@
 // Owns the definition of a queue table: a table whose rows are both the record of the work and its queue. A worker claims a
 // due row, runs it, and completes it; the outcome is written in the transaction that releases the claim.
-import { sql } from 'kysely';
+import { type CompiledQuery, sql } from 'kysely';
 import type { AnyDb } from '../../db/database.ts';
 
 /**
@@ -70,6 +70,11 @@ export interface Queue<Row extends QueueRow = QueueRow> {
   run(row: Row, context: { db: AnyDb; now: Date; signal: AbortSignal }): Promise<Outcome>;
   /** Writes the results of runs that ended about the same time, in the transaction that completes their rows. */
   recordAll?(db: AnyDb, results: readonly unknown[]): Promise<void>;
+  /**
+   * The same by one statement, which is sent with the one that completes the rows, so that it must check itself which of them were
+   * completed. Undefined if these results need more than that; `recordAll` is called then.
+   */
+  recordTogether?(results: readonly unknown[]): CompiledQuery | undefined;
   /** Called in the transaction that dead-letters a row. */
   onDeadLetter?(db: AnyDb, row: Row, error: string): Promise<void>;
 }
@@ -80,9 +85,9 @@ export const retries =
   (failures: number): number | undefined =>
     delaysMs[failures - 1];
 
-/** What `run` and `onDeadLetter` get. */
-export const claimedColumnsOf = ({ claimedColumns }: Queue) =>
-  claimedColumns === undefined ? sql`*` : sql.join(claimedColumns.map((name) => sql.ref(name)));
+/** SQL: what `run` and `onDeadLetter` get. */
+export const claimedColumnsOf = ({ claimedColumns }: Queue): string =>
+  claimedColumns === undefined ? '*' : claimedColumns.map((name) => `"${name}"`).join(', ');
 
 const defaultQuarantineThreshold = 2;
 

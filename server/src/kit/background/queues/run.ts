@@ -2,8 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Clock } from '../../clock.ts';
-import { prepared } from '../../db/database.ts';
+import { type AnyDb, afterCommit, prepared } from '../../db/database.ts';
+import { sendWithCommit, sendWithCommitForRows } from '../../db/send.ts';
 import { runLoop } from '../workers/loop.ts';
+import type { SlotEpoch } from '../workers/slots.ts';
 import { WakeableSleep, type WakeUps } from '../workers/wake.ts';
 import { type ClaimDeps, createClaimer } from './claim.ts';
 import { createCompleter, type RunResult, toFailedOutcome } from './complete.ts';
@@ -14,16 +16,23 @@ const runsPerWake = 32;
 const partialClaimMs = 10;
 const emptyClaimMs = 100;
 const errorMs = 500;
-const releaseStraysEveryMs = 10_000;
+/** While more rows than this run here, new ones are left to any worker that has less to do. */
+const maxRunningForNew = 256;
 
 export interface RunningQueue {
+  /**
+   * Claims rows of these owners with the commit of the transaction that inserts them, and runs them after it: nobody needs to be
+   * woken, and no round trip is made for them. `attach` returns a row as `load` would, or undefined if that one is to be loaded.
+   * Rows beyond a limit are left to the workers that claim next. For queues with global limits.
+   */
+  claimWithCommit(db: AnyDb, owners: readonly string[], attach: (row: QueueRow) => QueueRow | undefined): Promise<void>;
   /** Claims nothing more, waits at most `timeoutMs` for running rows, and releases the claims of the others. */
   stop(timeoutMs: number): Promise<void>;
 }
 
 export interface QueueDeps extends ClaimDeps {
   readonly clock: Clock;
-  readonly wake: Pick<WakeUps, 'listen' | 'pollMs'>;
+  readonly wake: Pick<WakeUps, 'listen' | 'pollMs' | 'notify'>;
   readonly onError: (queue: string, error: unknown) => void;
   /** Called after every run, for metrics. */
   readonly onRun?: (queue: string, result: RunResult, seconds: number) => void;
@@ -36,13 +45,15 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
   const claimedRows = new Map<Promise<void>, QueueRow>();
   /** Rows that have run and are being completed. They no longer count against any limit. */
   const finishedRows = new Set<QueueRow>();
-  const findNextDue = prepareFindNextDue(queue);
-  const claim = createClaimer(queue, deps);
+  const claimer = createClaimer(queue, deps);
   const complete = createCompleter(queue, deps.db);
-  let straysReleasedAt = performance.now();
+  const strays = createStrayRelease(queue, deps);
   let runsSinceClaim = 0;
+  /** Something is due that was not claimed, because a limit was reached. */
+  let isDueLeft = false;
   deps.wake.listen(queue.name, idle.wake);
   const countRunning = () => claimedRows.size - finishedRows.size;
+  const claimedHere = () => ({ claimedRows: [...claimedRows.values()], finishedRows });
 
   const runAndComplete = async (row: QueueRow) => {
     const startedAt = performance.now();
@@ -50,15 +61,16 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
     finishedRows.add(row);
     runsSinceClaim += 1;
     // Not after every run: each claim would then fetch a single row.
-    if (runsSinceClaim >= runsPerWake || countRunning() < runsPerWake) idle.wake();
+    if (isDueLeft && (runsSinceClaim >= runsPerWake || countRunning() < runsPerWake)) idle.wake();
     const result = await complete(row, outcome);
+    if (result === 'again' && (outcome.runAgainInMs ?? 0) < deps.wake.pollMs()) idle.wake(); // polling may come too late
     deps.onRun?.(queue.name, result, (performance.now() - startedAt) / 1000);
   };
   const start = (row: QueueRow) => {
     const work = runAndComplete(row)
       .catch((error: unknown) => {
         deps.onError(queue.name, error);
-        straysReleasedAt = 0; // the row may still be claimed
+        strays.suspect([row]);
         idle.wake();
       })
       .finally(() => {
@@ -67,54 +79,109 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
       });
     claimedRows.set(work, row);
   };
+  const loadAndStart = async (rows: readonly QueueRow[]) => {
+    try {
+      for (const row of (await queue.load?.(deps.db, rows)) ?? rows) start(row);
+    } catch (error) {
+      strays.suspect(rows);
+      throw error;
+    }
+  };
   /** Returns how long to sleep before the next claim. */
   const claimAndStart = async (): Promise<number> => {
-    if (performance.now() - straysReleasedAt > releaseStraysEveryMs) {
-      await releaseStrayClaims(queue, deps, [...claimedRows.values()]);
-      straysReleasedAt = performance.now();
-    }
+    await strays.releaseIfDue([...claimedRows.values()]);
     const limit = Math.min(queue.concurrency - countRunning(), maxRowsPerClaim);
+    isDueLeft = true;
     if (limit <= 0) return deps.wake.pollMs();
     runsSinceClaim = 0;
-    const [next] = await findNextDue(deps.db);
-    if (next === undefined || next.in_ms > 0)
-      return Math.min(next?.in_ms ?? Number.POSITIVE_INFINITY, deps.wake.pollMs());
-    const rows = await claim(limit, [...claimedRows.values()], finishedRows);
-    for (const row of (await queue.load?.(deps.db, rows)) ?? rows) start(row);
+    const { rows, nextDueInMs = Number.POSITIVE_INFINITY } = await claimer.claim(limit, claimedHere());
+    if (rows.length > 0) await loadAndStart(rows);
+    isDueLeft = nextDueInMs <= 0;
+    if (!isDueLeft) return Math.min(nextDueInMs, deps.wake.pollMs());
     if (rows.length === limit) return 0;
-    // Something is due but was not claimed: its owner or key is at its limit, or another process claimed it first.
+    // Something is due but was not claimed: its owner or key is at its limit, or another process is completing it.
     return rows.length > 0 ? partialClaimMs : emptyClaimMs;
   };
   const loop = runLoop(idle, () =>
     claimAndStart().catch((error: unknown) => {
       deps.onError(queue.name, error);
-      straysReleasedAt = 0; // the claim may have committed although its answer was lost
+      strays.suspectUnknown(); // the claim may have committed although its answer was lost
       return errorMs;
     }),
   );
   return {
+    async claimWithCommit(db, owners, attach) {
+      const wakeOthers = () => deps.wake.notify(queue.name);
+      const limit = Math.min(maxRunningForNew - countRunning(), maxRowsPerClaim);
+      if (limit <= 0 || queue.globalLimits === undefined) return afterCommit(db, wakeOthers);
+      const [prepare, claim, lookAhead] = claimer.listStatements(limit, claimedHere(), owners);
+      await sendWithCommit(db, prepare);
+      const claimed = await sendWithCommitForRows(db, claim);
+      const next = await sendWithCommitForRows(db, lookAhead);
+      afterCommit(db, () => {
+        const attached = claimed.rows.map((row) => ({ row, loaded: attach(row) }));
+        for (const { loaded } of attached) if (loaded !== undefined) start(loaded);
+        const others = attached.filter(({ loaded }) => loaded === undefined).map(({ row }) => row);
+        if (others.length > 0) loadAndStart(others).catch((error: unknown) => deps.onError(queue.name, error));
+        if ((next.rows[0]?.in_ms ?? 1) <= 0) wakeOthers();
+      });
+    },
     async stop(timeoutMs) {
       await loop.stop();
       await Promise.race([Promise.all(claimedRows.keys()), sleep(timeoutMs)]);
-      await releaseStrayClaims(queue, deps, []);
+      await strays.releaseAll();
       stopping.abort(new Error('the worker is stopping'));
     },
   };
 }
 
-/** SQL: in how many milliseconds the next row is due. */
-export const queueDueInMs = (queue: Pick<Queue, 'name'>): string =>
-  `select extract(epoch from due_at - statement_timestamp())::float * 1000 as in_ms
-     from "${queue.name}" where claimed_slot is null and due_at is not null order by due_at limit 1`;
+const checkStraysMs = { usual: 10_000, suspected: 500 };
 
-const prepareFindNextDue = (queue: Queue) =>
-  prepared<{ in_ms: number }, []>(`find next due of ${queue.name}`, `/* service */ ${queueDueInMs(queue)}`);
+/**
+ * Releases claims of this worker on rows that it is not running: those of a claim whose answer was lost, for example. Nobody
+ * else does, as long as this worker has its slot. A claim whose commit is being answered just now looks the same, so that one
+ * is released only if it was seen twice.
+ */
+function createStrayRelease(queue: Queue, { db, slot }: QueueDeps) {
+  const release = prepareReleaseStrays(queue);
+  let suspects: readonly string[] = [];
+  let checkAt = performance.now() + checkStraysMs.usual;
+  const suspectUnknown = () => {
+    checkAt = 0;
+  };
+  return {
+    suspectUnknown,
+    suspect(rows: readonly QueueRow[]) {
+      suspects = [...suspects, ...rows.map((row) => row.id)];
+      suspectUnknown();
+    },
+    async releaseIfDue(running: readonly QueueRow[]) {
+      if (performance.now() < checkAt) return;
+      const known = suspects;
+      const ids = running.map((row) => row.id);
+      const found = (await release(db, slot.slot, slot.epoch, ids, known)).map((row) => row.id);
+      suspects = [...found, ...suspects.slice(known.length)];
+      checkAt = performance.now() + (suspects.length > 0 ? checkStraysMs.suspected : checkStraysMs.usual);
+    },
+    releaseAll: () => releaseAllClaims(queue, db, slot),
+  };
+}
 
-/** Releases claims of this worker on rows that it is not running. Nobody else does, as long as this worker has its slot. */
-async function releaseStrayClaims(queue: Queue, { db, slot }: QueueDeps, running: readonly QueueRow[]): Promise<void> {
-  await sql`/* service */ update ${sql.table(queue.name)} set claimed_slot = null, claimed_epoch = null
-    where claimed_slot = ${slot.slot} and claimed_epoch = ${slot.epoch}
-      and id <> all(${running.map((row) => row.id)}::uuid[])`.execute(db);
+/** Releases the suspects among the claims on rows that are not running, and returns the others. */
+const prepareReleaseStrays = ({ name }: Queue) =>
+  prepared<{ id: string }, [slot: number, epoch: number, running: readonly string[], suspects: readonly string[]]>(
+    `release stray claims of ${name}`,
+    `/* service */ with strays as (
+       select id from "${name}" where claimed_slot = $1 and claimed_epoch = $2 and id <> all($3::uuid[]) for update),
+     released as (
+       update "${name}" set claimed_slot = null, claimed_epoch = null
+       where id in (select id from strays) and id = any($4::uuid[]) returning id)
+     select id from strays where id not in (select id from released)`,
+  );
+
+async function releaseAllClaims({ name }: Queue, db: AnyDb, { slot, epoch }: SlotEpoch): Promise<void> {
+  await sql`/* service */ update ${sql.table(name)} set claimed_slot = null, claimed_epoch = null
+    where claimed_slot = ${slot} and claimed_epoch = ${epoch}`.execute(db);
 }
 
 async function runWithTimeout(

@@ -1,8 +1,7 @@
 // Owns the polling of a worker: one statement a second that finds which queues and jobs have something to do, and wakes those. If
 // each of them asked for itself, an idle worker would send dozens of statements a second.
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
-import { type AnyDb, prepared } from '../../db/database.ts';
+import { type AnyDb, preparedByText } from '../../db/database.ts';
 import { type Loop, runLoop } from './loop.ts';
 import { WakeableSleep, type WakeUps } from './wake.ts';
 
@@ -25,8 +24,9 @@ const everyMs = 1_000;
 const errorMs = 500;
 
 /** The wake-ups of what is woken by polling: it needs no polling of its own, and looks now and then all the same. */
-export const wokenByPolling = ({ listen }: WakeUps): Pick<WakeUps, 'listen' | 'pollMs'> => ({
+export const wokenByPolling = ({ listen, notify }: WakeUps): Pick<WakeUps, 'listen' | 'pollMs' | 'notify'> => ({
   listen,
+  notify,
   pollMs: () => 30_000,
 });
 
@@ -68,7 +68,5 @@ export function startPolling(works: readonly DueWork[], { db, clock, wake, onErr
 function prepareFindDue(works: readonly DueWork[]) {
   const columns = works.map(({ dueInMs }, n) => `(${dueInMs})::float as due_${n}`);
   const text = `/* service */ select ${['$1::timestamptz as now', ...columns].join(',\n  ')}`;
-  // Each text has a name of its own, because a name must always mean the same text on a connection.
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
-  return prepared<Readonly<Record<string, number | null>>, [now: Date]>(`find due work ${hash}`, text);
+  return preparedByText<Readonly<Record<string, number | null>>, [now: Date]>('find due work', text);
 }

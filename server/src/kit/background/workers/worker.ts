@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.ts';
 import type { AnyDb } from '../../db/database.ts';
-import { eventsDueInMs } from '../events/dispatch.ts';
+import { eventsDueInMs, type RunningQueues } from '../events/dispatch.ts';
 import { eventsTopic, removeDispatchedEvents } from '../events/event-bus.ts';
+import { queueDueInMs } from '../queues/claim.ts';
 import { releaseClaims } from '../queues/complete.ts';
 import type { Queue } from '../queues/queue.ts';
-import { type QueueDeps, queueDueInMs, runQueue } from '../queues/run.ts';
+import { type QueueDeps, runQueue } from '../queues/run.ts';
 import { type RunningWorkflows, runWorkflows, toExecutorId } from '../workflows/engine.ts';
 import type { Workflow, Workflows } from '../workflows/workflows.ts';
 import { type Loop, runLoop } from './loop.ts';
@@ -22,7 +23,7 @@ export interface BackgroundWork {
   readonly workflows: readonly Workflow[];
   readonly jobs: readonly Job[];
   /** Dispatches one batch of events. Returns how many were handled. */
-  dispatch(db: AnyDb, now: Date): Promise<number>;
+  dispatch(db: AnyDb, now: Date, queues?: RunningQueues): Promise<number>;
 }
 
 export interface WorkerDeps {
@@ -68,8 +69,8 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
   });
   const polling = startPolling(listDueWork(work), deps);
   const wake = wokenByPolling(deps.wake);
-  const dispatcher = runDispatcher(work, { ...deps, wake });
-  const queues = work.queues.map((queue) => runQueue(queue, { ...deps, wake, slot }));
+  const queues = new Map(work.queues.map((queue) => [queue.name, runQueue(queue, { ...deps, wake, slot })]));
+  const dispatcher = runDispatcher(work, queues, { ...deps, wake });
   const maintenance = [
     ...maintenanceJobs(work, deps, executor, running),
     { name: 'recover abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(recover) },
@@ -79,10 +80,9 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
     async stop() {
       const stopped = Promise.all([
         polling.stop(),
-        dispatcher.stop(),
+        dispatcher.stop().then(() => Promise.all([...queues.values()].map((queue) => queue.stop(drainMs)))),
         jobs.stop(),
         running.stop(drainMs),
-        ...queues.map((queue) => queue.stop(drainMs)),
       ]);
       // A job that takes longer is interrupted. Jobs are idempotent, and what they write is transactional.
       await Promise.race([stopped, sleep(drainMs + 2_000)]);
@@ -130,12 +130,13 @@ async function releaseRows(work: BackgroundWork, db: AnyDb): Promise<number> {
 
 function runDispatcher(
   work: BackgroundWork,
+  queues: RunningQueues,
   { db, clock, wake, onError }: Pick<QueueDeps, 'db' | 'clock' | 'wake' | 'onError'>,
 ): Loop {
   const idle = new WakeableSleep();
   wake.listen(eventsTopic, idle.wake);
   return runLoop(idle, async () => {
-    const handled = await work.dispatch(db, clock.now()).catch((error: unknown) => {
+    const handled = await work.dispatch(db, clock.now(), queues).catch((error: unknown) => {
       onError('dispatch events', error);
       return 0;
     });

@@ -1,5 +1,6 @@
 // Owns the queries for counts of record writes that are not in the audit log yet.
 import { sql } from 'kysely';
+import { sendWithCommit } from '../../../../kit/db/send.ts';
 import type { Db } from '../../../../tables.ts';
 
 /** What one credential wrote to one entity. */
@@ -19,7 +20,7 @@ export interface WriteCount {
 }
 
 export async function addWriteCounts(db: Db, counts: readonly WriteCount[]): Promise<void> {
-  await db
+  const insert = db
     .insertInto('record_write_counts')
     .values([...counts])
     .onConflict((conflict) =>
@@ -30,8 +31,8 @@ export async function addWriteCounts(db: Db, counts: readonly WriteCount[]): Pro
         first_at: sql`least(record_write_counts.first_at, excluded.first_at)`,
         last_at: sql`greatest(record_write_counts.last_at, excluded.last_at)`,
       }),
-    )
-    .execute();
+    );
+  await sendWithCommit(db, insert.compile());
 }
 
 /** Removes and returns up to `limit` counts, of any workspace, that began before a time. */
