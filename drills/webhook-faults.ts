@@ -1,5 +1,5 @@
 // Drill: events are published through the API and in transactions, and delivered over HTTPS, while processes are killed,
-// PostgreSQL crashes, Redis is stopped and receivers misbehave. Judged by two journals and the public API only.
+// PostgreSQL crashes, Redis is stopped and receivers misbehave. Judged by journals and the public API only.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions, Report } from '../bench/lib/bench.ts';
 import { rounded } from '../bench/lib/statistics.ts';
@@ -16,6 +16,7 @@ import {
 } from './webhook-faults/integrator.ts';
 import { keysOfTurn, lastMessage, type ReceivedLine, type SentLine, typeOf } from './webhook-faults/journal.ts';
 import { countRepeats, judgeDeliveries, type Listing, type Verdict } from './webhook-faults/oracle.ts';
+import { findLongestStall, type Stall } from './webhook-faults/stalls.ts';
 
 interface Size {
   /** Events in total, and messages sent through the API, which cause three events each. */
@@ -73,6 +74,7 @@ const sizes: Record<'quick' | 'full', Size> = {
   },
 };
 
+const maxStallSeconds = 15;
 const seed = Number(process.env.BENCH_SEED ?? 292);
 
 export const webhookFaults: Bench = async (options) => {
@@ -91,7 +93,8 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
   const { sent: all } = await environment.send({ events: events - 3 * messages, messages, seconds: plan.seconds });
   const integrator = createIntegrator(environment.call, environment.webhooks);
   const looking = startReenabling(integrator, size.lookMs);
-  const [injected] = await Promise.all([injectFaults(environment.targets, plan, randomFrom(seed), progress), all]);
+  const workers = startCounting(environment);
+  const [faults] = await Promise.all([injectFaults(environment.targets, plan, randomFrom(seed), progress), all]);
   const turnedOff = await looking.stop();
   await environment.targets.processes.allReady();
   const sent = readJournal<SentLine>(environment.journals.sent);
@@ -107,6 +110,8 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
 
   const received = readJournal<ReceivedLine>(environment.journals.received);
   const keys = await keysByEvent(environment, received, after);
+  const { turnedOnAt } = integrator;
+  const stallEvidence = { sent, received, faults: faults.lines, turnedOnAt, workers: workers.stop() };
   return report(size, {
     sent,
     received,
@@ -115,7 +120,8 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
       when_faults_were_over: judgeDeliveries(environment.webhooks, { sent, received, listing: before, keys }),
       at_the_end: judgeDeliveries(environment.webhooks, { sent, received, listing: after, keys }),
     },
-    injected,
+    injected: faults.counts,
+    stall: findLongestStall(environment.webhooks, stallEvidence),
     restarts: environment.targets.processes.restarts,
     turnedOff,
     drained,
@@ -139,6 +145,21 @@ function startReenabling(integrator: Integrator, everyMs: number) {
     stop(): Promise<number> {
       stopping.abort();
       return looked;
+    },
+  };
+}
+
+/** Records once a second how many workers are ready. */
+function startCounting({ targets }: Environment) {
+  const counts: { at: number; ready: number }[] = [];
+  const timer = setInterval(
+    () => counts.push({ at: Date.now(), ready: targets.processes.countReady('worker') }),
+    1_000,
+  ).unref();
+  return {
+    stop() {
+      clearInterval(timer);
+      return counts;
     },
   };
 }
@@ -193,6 +214,7 @@ interface RunResult {
   readonly listings: AtBoth<Listing>;
   readonly verdicts: AtBoth<Verdict>;
   readonly injected: Readonly<Record<Fault, number>>;
+  readonly stall: Stall;
   readonly restarts: number;
   readonly turnedOff: number;
   readonly drained: boolean;
@@ -200,7 +222,7 @@ interface RunResult {
 }
 
 function report(size: Size, run: RunResult): Report {
-  const { sent, received, listings, verdicts, injected, restarts, turnedOff, drained, drainSeconds } = run;
+  const { sent, received, listings, verdicts, injected, stall, restarts, turnedOff, drained, drainSeconds } = run;
   const acknowledged = sent.filter(({ state }) => state === 'acknowledged');
   const count = (lines: readonly SentLine[]) => lines.reduce((sum, { keys }) => sum + keys.length, 0);
   const byHttp = count(acknowledged.filter(({ by }) => by === 'http'));
@@ -222,6 +244,8 @@ function report(size: Size, run: RunResult): Report {
       webhooks_turned_on_again: turnedOff,
       longest_without_an_acknowledgement_seconds: longestGap(acknowledged),
       longest_without_a_delivery_seconds: longestGap(taken),
+      longest_stall_s: stall.seconds,
+      around_the_longest_stall: stall.timeline,
       drain_seconds: rounded(drainSeconds, 1),
       statuses_when_faults_were_over: statusesOf(listings.when_faults_were_over),
       statuses_at_the_end: statusesOf(listings.at_the_end),
@@ -240,6 +264,7 @@ function report(size: Size, run: RunResult): Report {
       { bar: 'listed as delivered = the receiver answered 2xx', met: none('claimed') },
       { bar: 'a repeat has the same id, sequence and body', met: changed === 0 && repeated > 0 },
       { bar: 'every signature verifies', met: unsigned === 0 },
+      { bar: `no stall of more than ${maxStallSeconds} s while a worker lives`, met: stall.seconds <= maxStallSeconds },
       { bar: 'everything acknowledged is delivered in the end', met: drained && verdicts.at_the_end.undelivered === 0 },
     ],
     skipped: offEver(run) ? [] : ['no webhook was turned off: nothing had to be held, missed and replayed'],

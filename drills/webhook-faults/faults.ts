@@ -5,7 +5,7 @@ import { drawTimes, injectAt } from '../lib/fault-schedule.ts';
 import type { Processes } from '../lib/processes.ts';
 import type { Random } from '../lib/random.ts';
 import type { OwnRedis } from '../lib/redis.ts';
-import type { Answer } from './journal.ts';
+import type { Answer, FaultLine } from './journal.ts';
 
 export type Fault =
   | 'api killed'
@@ -32,15 +32,22 @@ export interface FaultTargets {
   receive(address: string, answer: Answer): void;
 }
 
-/** Returns how often each fault was injected. */
-export function injectFaults(
+/** Returns how often each fault was injected, and when. */
+export async function injectFaults(
   targets: FaultTargets,
   plan: FaultPlan,
   random: Random,
   progress: (line: string) => void,
-): Promise<Record<Fault, number>> {
+): Promise<{ counts: Record<Fault, number>; lines: FaultLine[] }> {
   const times = drawTimes(plan.counts, plan.seconds, random);
-  return injectAt(times, (fault) => inject(fault, targets, plan.durationMs, random), progress);
+  const lines: FaultLine[] = [];
+  const injectOne = async (fault: Fault): Promise<boolean> => {
+    const from = Date.now();
+    const did = await inject(fault, targets, plan.durationMs, random);
+    if (did) lines.push({ fault, from, to: Date.now() });
+    return did;
+  };
+  return { counts: await injectAt(times, injectOne, progress), lines };
 }
 
 const answers = { 'receiver silent': 'silence', 'receiver cuts': 'cut', 'receiver answers 500': 500 } as const;

@@ -38,6 +38,8 @@ export async function createWebhook(call: Call, agent: string, origin: string, p
 export interface Integrator {
   /** Turns on webhooks that were turned off and replays what they missed. Returns how many were off. */
   reenableWebhooks(): Promise<number>;
+  /** When each path was last turned on. */
+  readonly turnedOnAt: ReadonlyMap<string, number>;
   /** Requests everything that has not arrived and would not arrive soon. Returns how many deliveries are pending. */
   replayMissing(): Promise<number>;
 }
@@ -47,6 +49,7 @@ const patienceMs = 2_000;
 
 export function createIntegrator(call: Call, webhooks: readonly Webhook[]): Integrator {
   const replayedUntil = new Map<string, number>();
+  const turnedOnAt = new Map<string, number>();
 
   /** Replays failed and missed deliveries, ten per second; does nothing while the webhook is off. */
   async function replay(webhook: Webhook): Promise<number> {
@@ -61,6 +64,7 @@ export function createIntegrator(call: Call, webhooks: readonly Webhook[]): Inte
     ).flat();
     for (const webhook of off) {
       await call('PATCH', at(webhook), { enabled: true });
+      turnedOnAt.set(webhook.path, Date.now());
       await replay(webhook);
     }
     return off.length;
@@ -78,6 +82,7 @@ export function createIntegrator(call: Call, webhooks: readonly Webhook[]): Inte
 
   return {
     reenableWebhooks: revive,
+    turnedOnAt,
     async replayMissing() {
       await revive();
       return (await Promise.all(webhooks.map(chaseOne))).reduce((sum, count) => sum + count, 0);

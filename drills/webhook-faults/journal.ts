@@ -1,4 +1,5 @@
-// Owns the lines of the two journals: what the sender sent and got acknowledged, and what the receiver received and answered.
+// Owns the lines of the journals: what the sender sent and got acknowledged, what the receiver received and answered, and which
+// faults were injected.
 
 /** A line of the sender: events of one agent in one transaction. */
 export interface SentLine {
@@ -22,6 +23,13 @@ export interface ReceivedLine {
   readonly sha256: string;
   readonly signed: boolean;
   readonly answer: Answer;
+}
+
+/** A fault that was injected, and how long it lasted. */
+export interface FaultLine {
+  readonly fault: string;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Identifies an event in the drill: its type and a unique text of the sender. */
