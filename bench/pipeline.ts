@@ -19,17 +19,18 @@ export const pipeline: Bench = async ({ quick, progress }) => {
   const environment = environmentFor(database.url);
   const { appId, token } = await seed(environment);
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-  const servers = {
-    bare: await startProgram(file('./pipeline/bare.ts'), environment),
-    plinth: await startProgram(file('./lib/api-server.ts'), environment),
-    pipelined: await startProgram(file('./pipeline/bare.ts'), { ...environment, BENCH_PIPELINED: '1' }),
-  };
+  const [bare, plinth, pipelined] = await Promise.all([
+    startProgram(file('./pipeline/bare.ts'), environment),
+    startProgram(file('./lib/api-server.ts'), environment),
+    startProgram(file('./pipeline/bare.ts'), { ...environment, BENCH_PIPELINED: '1' }),
+  ]);
+  const servers = { bare, plinth, pipelined };
   try {
     const headers = { authorization: `Bearer ${token}` };
     const request = ({ port }: Running, seconds: number) =>
       runWrk(`http://127.0.0.1:${port}/api/apps/${appId}`, headers, seconds);
     // Long enough for the JIT compiler: the first seconds of a process are slower.
-    for (const server of Object.values(servers)) await request(server, quick ? 3 : 12);
+    for (const server of Object.values(servers)) await request(server, quick ? 2 : 12);
     const rates: { bare: number; plinth: number; pipelined: number }[] = [];
     let failed = 0;
     const measure = async (server: Running) => {
