@@ -85,11 +85,11 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   createAppUser: { roundTrips: 3, run: (turn) => createUser(`created-${turn}`) },
   updateAppUser: {
-    roundTrips: 5,
+    roundTrips: 3,
     run: (turn) => call('PATCH', `${appPath}/users/${user.id}`, { full_name: nameTurn(turn) }),
   },
   deleteAppUser: {
-    roundTrips: 6,
+    roundTrips: 3,
     prepare: (turn) => createUser(`deleted-${turn}`),
     run: (_, id) => call('DELETE', `${appPath}/users/${id}`),
   },
@@ -99,7 +99,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   createAgentWebhook: { roundTrips: 3, run: () => call('POST', webhooks, target) },
   updateAgentWebhook: {
-    roundTrips: 5,
+    roundTrips: 3,
     run: (turn) => call('PATCH', `${webhooks}/${webhook.id}`, { description: nameTurn(turn) }),
   },
 };

@@ -247,18 +247,24 @@ export function prepareHookLookup(table: string) {
 export type AppDataRowLookup<Row> = AppDataLookup & { resource: Row | null };
 
 /** As `lookUpAppData`, with the row `$3` of a feature's table, which must have the columns `app_id` and `id`. */
-export function prepareAppDataRowLookup<Row>(table: string) {
-  const text = buildAppStatement(
-    'null',
-    `${dataColumns}, r as resource`,
-    `${dataJoins} left join ${table} r on r.app_id = a.id and r.id = $3::uuid`,
-  );
+export const prepareAppDataRowLookup = <Row>(table: string) =>
+  prepareRowLookup<AppDataRowLookup<Row>>(`look up app data with ${table}`, table, dataColumns, dataJoins);
+
+function prepareRowLookup<Found>(name: string, table: string, columns: string, joins: string) {
+  const joinRow = `left join ${table} r on r.app_id = a.id and r.id = $3::uuid`;
+  const text = buildAppStatement('null', `${columns}, r as resource`, `${joins} ${joinRow}`);
   type Values = readonly [hash: Buffer, appId: string | null, rowId: string | null];
-  const read = preparedRead<{ found: AppDataRowLookup<Row> }, Values>(`look up app data with ${table}`, text);
+  const read = preparedRead<{ found: Found }, Values>(name, text);
   return async (db: AnyDb, ...values: Values) => (await read(db, ...values))[0]?.found;
 }
 
 // ---- a row of a feature's table
+
+export type AppRowLookup<Row> = AppLookup & { resource: JsonRow<Row> | null };
+
+/** As `lookUpApp`, with the row `$3` of a feature's table, which must have the columns `app_id` and `id`. */
+export const prepareAppRowLookup = <Row>(table: string) =>
+  prepareRowLookup<AppRowLookup<Row>>(`look up app with ${table}`, table, '', '');
 
 export type ResourceLookup<Row> = LookupResult & { resource: JsonRow<Row> | null };
 

@@ -11,12 +11,14 @@ import { issueProof } from './issue-proof.ts';
 import {
   type AnonymousLookup,
   type AppLookup,
+  type AppRowLookup,
   type HookLookup,
   type JsonRow,
   type LookupResult,
   lookUpApp,
   lookUpTrashedApp,
   lookUpWorkspace,
+  prepareAppRowLookup,
   prepareResourceLookup,
   type ResourceLookup,
   toAppRow,
@@ -28,21 +30,21 @@ import { type AppRole, deriveAppRole, isAppRoleAtLeast, isRoleAtLeast, type Work
  * A guard says what a route requires of its caller. guard.ts calls its hooks in the order in which they stand here.
  *
  * Example: `PATCH /api/agents/{agent_id}/webhooks/{webhook_id}`, with
- * `access: nestedResource(agentAs('editor'), 'webhook', findWebhook)` and `plan: 'agent_webhooks'`.
+ * `access: nestedAppRow(agentAs('editor'), { noun: 'webhook', … })` and `plan: 'agent_webhooks'`.
  * Ann calls it with a personal token and the path `/api/agents/0197-a1/webhooks/0197-b2`:
  *
- *   lookUp      one query, with the hash of the token and the id `0197-a1`, returns
+ *   lookUp      one query, with the hash of the token and the ids `0197-a1` and `0197-b2`, returns
  *               { kind: 'personal_token', user_id: 'ann', workspace_id: 'w1', plan: 'builder', role: 'editor',
  *                 access_state: 'active', share_role: null,
  *                 app_id: '0197-a1', app_workspace_id: 'w1', app_app_type: 'user_agent',
- *                 app_visibility: 'workspace', app_owner_id: 'bob', … }
+ *                 app_visibility: 'workspace', app_owner_id: 'bob', …, resource: { id: '0197-b2', … } }
  *   decide      needs no query. The app exists and is in Ann's workspace. Ann is not blocked. As an editor of the workspace
  *               she has the role `editor` on an app that the workspace sees. The app is an agent. Returns the proof
  *               { caller: { user_id: 'ann', … }, workspace_id: 'w1', plan: 'builder', role: 'editor',
  *                 app: { id: '0197-a1', … }, app_role: 'editor' }
  *   (plan)      guard.ts compares `builder` with the plan that `agent_webhooks` needs.
- *   loadNested  one query: `findWebhook(db, proof, '0197-b2')`. Returns { ...proof, webhook: { id: '0197-b2', … } },
- *               which the handler receives as `access`.
+ *   loadNested  returns { ...proof, webhook: { id: '0197-b2', … } }, which the handler receives as `access`. The lookup has
+ *               read the webhook already. What it has not, `nestedResource` reads by a query of its own.
  *
  *   If instead …                           Ann gets
  *   the app is in another workspace        404 agent_not_found       (decide)
@@ -53,7 +55,7 @@ import { type AppRole, deriveAppRole, isAppRoleAtLeast, isRoleAtLeast, type Work
  *
  * Guards are built by wrapping: `agentAs` spreads `appGuard` and replaces `decide` by one that calls the original and
  * then checks the type of the app. `nestedResource` replaces `loadNested` by one that first calls the original, so
- * that `nestedResource(nestedResource(agent, 'webhook'), 'delivery')` resolves the path from left to right.
+ * that `nestedResource(nestedAppRow(agent, webhook), 'delivery')` resolves the path from left to right.
  */
 export interface Guard<Proof> {
   /** The role as docs/api/operations.yaml words it: `member`, `workspace editor`, `app viewer`. */
@@ -417,6 +419,38 @@ export function nestedResource<Proof, Noun extends string, Row>(
       const row = await find(db, outer, id, exchange.now);
       if (row === undefined) throw notFound(code);
       return addRow(outer, noun, row);
+    },
+  };
+}
+
+interface AppRowOptions<Noun extends string, Row> {
+  readonly noun: Noun;
+  /** Must have the columns `id` and `app_id`. */
+  readonly table: string;
+  /** Turns the row as JSON, in which times are text, into the row; undefined if the path can't name this row. */
+  readonly fromJson: (json: JsonRow<Row>) => Row | undefined;
+  readonly pathParam?: string;
+}
+
+/** As `nestedResource`, for a row of the app that `guard` looks up. It comes with the lookup, without a second query. */
+export function nestedAppRow<Noun extends string, Row>(
+  guard: Guard<AppAccess>,
+  { noun, table, fromJson, pathParam = `${noun}_id` }: AppRowOptions<Noun, Row>,
+): Guard<WithRow<AppAccess, Noun, Row>> {
+  const code = `${noun}_not_found`;
+  const lookUpRow = prepareAppRowLookup<Row>(table);
+  return {
+    ...guard,
+    refusals: [...guard.refusals, { status: 404, code }],
+    lookUp: (db, hash, { params }) =>
+      lookUpRow(db, hash, idOrNull(params[guard.pathParam ?? '']), idOrNull(params[pathParam])),
+    decide: (lookup: AppRowLookup<Row>, exchange) => {
+      const row = lookup.resource === null ? undefined : fromJson(lookup.resource);
+      return addRow(guard.decide(lookup, exchange), noun, row as Row); // `loadNested` refuses undefined, after the plan check
+    },
+    loadNested: async (_db, proof) => {
+      if (proof[noun] === undefined) throw notFound(code);
+      return proof;
     },
   };
 }

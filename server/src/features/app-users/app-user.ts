@@ -19,7 +19,7 @@ import {
 } from './contract.ts';
 import { removeLinks } from './store/links.ts';
 import { endSignIns, removePassword } from './store/sign-ins.ts';
-import { insertAppUser, lockAppUser, removeAppUser, saveAppUser } from './store/users.ts';
+import { insertAppUser, lockAppUser, removeAppUser, saveAppUser, saveAppUserWithNewEmail } from './store/users.ts';
 
 export type AppUserAccess = AppAccess & { readonly app_user: AppUserRow };
 
@@ -48,13 +48,10 @@ export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }
       (field) => !isDeepStrictEqual(sent[field], previous[field]),
     );
     if (changed.length === 0) return unchanged(presentAppUser(previous));
-    const row = await saveAppUser(db, access, previous.id, {
-      ...fields,
-      ...(sent.data && { data: JSON.stringify(sent.data) }),
-      updated_date: now,
-    });
-    if (row === undefined) throw emailTaken();
-    if (changed.includes('email')) await endAccountOf(db, access, previous);
+    const row = { ...previous, ...sent, updated_date: now };
+    if (!changed.includes('email')) await saveAppUser(db, row);
+    else if (await saveAppUserWithNewEmail(db, row)) await endAccountOf(db, access, previous);
+    else throw emailTaken();
     const only = (user: AppUserRow) => concealData(Object.fromEntries(changed.map((field) => [field, user[field]])));
     await audit(
       db,
@@ -67,9 +64,9 @@ export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }
 }
 
 /** Ends what the owner of the previous e-mail address has: password, links and sign-ins. Nobody has proven the new one yet. */
-async function endAccountOf(db: Db, { app, workspace_id }: AppAccess, previous: AppUserRow): Promise<void> {
+async function endAccountOf(db: Db, { workspace_id }: AppAccess, previous: AppUserRow): Promise<void> {
   await removePassword(db, previous);
-  await removeLinks(db, app.id, previous.email);
+  await removeLinks(db, previous);
   await endSignIns(db, workspace_id, previous);
 }
 
@@ -77,8 +74,8 @@ async function endAccountOf(db: Db, { app, workspace_id }: AppAccess, previous: 
 export function deleteAppUser(db: Db, access: AppUserAccess, now: Date) {
   return transaction(db, async (db) => {
     const previous = await lockAccessedUser(db, access);
-    await removeAppUser(db, access, previous.id); // with their tokens and password
-    await removeLinks(db, access.app.id, previous.email);
+    await removeAppUser(db, previous); // with their tokens and password
+    await removeLinks(db, previous);
     const before = { email: previous.email, full_name: previous.full_name, role: previous.role };
     await audit(db, access, { ...auditTarget(previous), type: 'app_user.deleted', before }, now);
     return { success: true } as const;

@@ -78,7 +78,7 @@ export async function useLink(db: Db, visitor: AppVisitor, input: LinkUse, deps:
     const hash = sentHash ?? (await findChosenPassword(db, visitor, link, existing, settings, deps));
     if (hash === undefined && !settings.link_enabled) throw passwordRequired();
     if (hash !== undefined) await setPassword(db, visitor, user, hash, now);
-    await removeLinks(db, app.id, link.email);
+    await removeLinks(db, link);
     return startSignIn(db, visitor, user, { ...input, method: 'link' }, deps, now);
   });
 }

@@ -1,7 +1,7 @@
 // Owns the routes of an app's users and their tokens. Those of their sign-in are in sign-in-routes.ts.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { appAs, nestedResource } from '../../core/auth/resource-guards.ts';
+import { appAs, nestedAppRow } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { TokenKeys } from '../../core/identity/users.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
@@ -11,6 +11,7 @@ import {
   AppUser,
   AppUserChange,
   AppUserQuery,
+  type AppUserRow,
   AppUsers,
   AppUserToken,
   defaultTokenSeconds,
@@ -18,7 +19,7 @@ import {
   NewAppUserToken,
   presentAppUser,
 } from './contract.ts';
-import { findAppUser, listAppUsers } from './store/users.ts';
+import { listAppUsers } from './store/users.ts';
 
 export interface AppUserDeps {
   readonly cursors: Cursors;
@@ -26,7 +27,16 @@ export interface AppUserDeps {
 }
 
 const editorGuard = appAs('editor');
-const appUserGuard = nestedResource(editorGuard, 'app_user', findAppUser, 'user_id');
+const appUserGuard = nestedAppRow(editorGuard, {
+  noun: 'app_user',
+  table: 'app_users',
+  pathParam: 'user_id',
+  fromJson: (json): AppUserRow => ({
+    ...json,
+    created_date: new Date(json.created_date),
+    updated_date: new Date(json.updated_date),
+  }),
+});
 const limit = perMinute(60, 'caller');
 const emailTaken = { status: 409, code: 'unique_conflict' } as const;
 

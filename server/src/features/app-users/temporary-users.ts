@@ -34,8 +34,8 @@ export const removeTemporaryUser = (db: Db, access: DataAccess, id: string, now:
   transaction(db, async (db) => {
     const user = await lockAppUser(db, access, id);
     if (user === undefined) return;
-    await removeAppUser(db, access, id);
-    await removeLinks(db, access.app.id, user.email);
+    await removeAppUser(db, user);
+    await removeLinks(db, user);
     const before = { email: user.email, role: user.role, is_temporary: true };
     await auditService(db, access.workspace_id, { ...describe(user), type: 'app_user.deleted', before }, now);
   });

@@ -1,5 +1,6 @@
 // Owns the shapes of webhooks and deliveries that a caller sees (docs/api/webhooks.md).
 import { z } from 'zod';
+import type { JsonRow } from '../../core/auth/lookup.ts';
 import {
   answer,
   body,
@@ -122,6 +123,19 @@ export interface WebhookRow {
   readonly created_by_id: string | null;
   readonly created_date: Date;
   readonly updated_date: Date;
+}
+
+export function webhookFromJson(json: JsonRow<WebhookRow>): WebhookRow {
+  const toDate = (time: string | null) => (time === null ? null : new Date(time));
+  return {
+    ...json,
+    previous_secret_expires_at: toDate(json.previous_secret_expires_at),
+    last_trigger_time: toDate(json.last_trigger_time),
+    disabled_at: toDate(json.disabled_at),
+    replay_until: toDate(json.replay_until),
+    created_date: new Date(json.created_date),
+    updated_date: new Date(json.updated_date),
+  };
 }
 
 /** `secret`: the plain text of the secret, for the one response that shows it. */

@@ -10,6 +10,7 @@ import {
   agentAs,
   appAs,
   type Guard,
+  nestedAppRow,
   nestedResource,
   unlimitedToken,
   workspaceAs,
@@ -40,11 +41,13 @@ import {
   type Scope,
   Webhook,
   WebhookChange,
+  type WebhookRow,
   WebhookTest,
+  webhookFromJson,
 } from './contract.ts';
 import { redeliver, replay } from './delivery.ts';
 import { findDelivery, getBody, listDeliveries } from './store/deliveries.ts';
-import { findWebhook, findWebhookCreator, listWebhooks, listWebhooksOf } from './store/webhooks.ts';
+import { findWebhookCreator, listWebhooks, listWebhooksOf } from './store/webhooks.ts';
 import { changeWebhook, createWebhook, deleteWebhook, testWebhook } from './webhook.ts';
 
 export interface WebhookDeps extends AttemptDeps, TargetRules {
@@ -122,7 +125,11 @@ const memberWebhooksRoute = (cursors: Cursors): Route =>
   });
 
 const webhookGuard = ({ guard, scope }: Variant) =>
-  nestedResource(guard, 'webhook', (db, access, id) => findWebhook(db, access, scope, id));
+  nestedAppRow(guard, {
+    noun: 'webhook',
+    table: 'webhooks',
+    fromJson: (json): WebhookRow | undefined => (json.scope === scope ? webhookFromJson(json) : undefined),
+  });
 
 const notFound = { status: 404, code: 'webhook_not_found' } as const;
 const webhookOff = { status: 409, code: 'webhook_off' } as const;

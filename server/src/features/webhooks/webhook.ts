@@ -99,7 +99,9 @@ export function changeWebhook(
       const headers = input.enabled ? await countWaiting(db, before, now) : {};
       return withNotes(presentWebhook(before), { changed: false, headers });
     }
-    const webhook = await saveWebhook(db, before, { ...change, updated_date: now });
+    const saved = { ...change, updated_date: now };
+    await saveWebhook(db, before, saved);
+    const webhook: WebhookRow = { ...before, ...saved };
     const target = { kind: 'webhook', id: webhook.id };
     const [was, is] = [
       auditedFields(before),

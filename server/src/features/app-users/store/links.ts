@@ -1,5 +1,6 @@
 // Owns the queries over links that sign app users in: those waiting to be mailed, and those that can be used.
 import { type Selectable, sql } from 'kysely';
+import { sendWithNext } from '../../../kit/db/send.ts';
 import { newId } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
 
@@ -75,9 +76,8 @@ export async function hasRivalSignUp(db: Db, { app_id, email, address_hash }: Li
 }
 
 /** Ends all links to this address, also those whose mail is not sent yet. */
-export async function removeLinks(db: Db, app_id: string, email: string): Promise<void> {
-  await db.deleteFrom('app_user_links').where('app_id', '=', app_id).where('email', '=', email).execute();
-}
+export const removeLinks = (db: Db, { app_id, email }: Pick<LinkRow, 'app_id' | 'email'>): Promise<void> =>
+  sendWithNext(db, db.deleteFrom('app_user_links').where('app_id', '=', app_id).where('email', '=', email).compile());
 
 const keepMs = 2 * 60 * 60 * 1000; // longer than a link is valid and its mail is retried
 

@@ -1,9 +1,10 @@
 // Owns the queries over an app's users, and the purge of their expired tokens.
-import { sql, type Updateable } from 'kysely';
+import { sql } from 'kysely';
 import type { AppAccess, AppVisitor, DataAccess } from '../../../core/auth/proofs.ts';
+import { sendWithNext } from '../../../kit/db/send.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
-import { idOrNull, newId } from '../../../kit/ids.ts';
-import type { Db, Tables } from '../../../tables.ts';
+import { newId } from '../../../kit/ids.ts';
+import type { Db } from '../../../tables.ts';
 import type { AppUserQuery, AppUserRow, UserData } from '../contract.ts';
 
 const users = (db: Db, { app }: AppAccess | DataAccess) =>
@@ -22,9 +23,6 @@ export function listAppUsers(db: Db, access: AppAccess, query: AppUserQuery, aft
   if (after) found = found.where(sql<boolean>`(created_date, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`);
   return found.execute();
 }
-
-export const findAppUser = (db: Db, access: AppAccess, id: string): Promise<AppUserRow | undefined> =>
-  users(db, access).where('id', '=', idOrNull(id)).executeTakeFirst();
 
 /** Locks the row until the transaction ends. */
 export const lockAppUser = (db: Db, access: AppAccess | DataAccess, id: string): Promise<AppUserRow | undefined> =>
@@ -58,21 +56,31 @@ export const insertAppUser = (
     .returningAll()
     .executeTakeFirst();
 
-/** Returns undefined if another user of the app has the e-mail address. */
-export async function saveAppUser(db: Db, { app }: AppAccess, id: string, change: Updateable<Tables['app_users']>) {
+const updateUser = (db: Db, { app_id, id, data, ...columns }: AppUserRow) =>
+  db
+    .updateTable('app_users')
+    .set({ ...columns, data: JSON.stringify(data) })
+    .where('app_id', '=', app_id)
+    .where('id', '=', id);
+
+/** For a locked user whose e-mail address is the same as before. */
+export const saveAppUser = (db: Db, user: AppUserRow): Promise<void> =>
+  sendWithNext(db, updateUser(db, user).compile());
+
+/** Returns false if another user of the app has the e-mail address. */
+export async function saveAppUserWithNewEmail(db: Db, user: AppUserRow): Promise<boolean> {
   try {
-    const saved = db.updateTable('app_users').set(change).where('app_id', '=', app.id).where('id', '=', id);
-    return await saved.returningAll().executeTakeFirstOrThrow();
+    await updateUser(db, user).execute();
+    return true;
   } catch (error) {
-    if ((error as { constraint?: string }).constraint === 'app_users_app_id_email_key') return undefined;
+    if ((error as { constraint?: string }).constraint === 'app_users_app_id_email_key') return false;
     throw error;
   }
 }
 
 /** Their tokens are removed by the foreign key. */
-export async function removeAppUser(db: Db, { app }: AppAccess | DataAccess, id: string): Promise<void> {
-  await db.deleteFrom('app_users').where('app_id', '=', app.id).where('id', '=', id).execute();
-}
+export const removeAppUser = (db: Db, { app_id, id }: AppUserRow): Promise<void> =>
+  sendWithNext(db, db.deleteFrom('app_users').where('app_id', '=', app_id).where('id', '=', id).compile());
 
 const keepMs = 24 * 60 * 60 * 1000; // until then, a caller learns that the token has expired, not that it is unknown
 const batchSize = 1_000;

@@ -2,29 +2,24 @@
 import { sql } from 'kysely';
 import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { prepared } from '../../../kit/db/database.ts';
-import { sendWithCommit } from '../../../kit/db/send.ts';
+import { sendWithCommit, sendWithNext } from '../../../kit/db/send.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
-import { idOrNull } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
 import type { Scope, WebhookRow } from '../contract.ts';
 import type { HealthUpdate } from '../health.ts';
 
 export type WebhookKey = Pick<WebhookRow, 'workspace_id' | 'id'>;
 
-export const listWebhooks = (db: Db, access: AppAccess, scope: Scope) =>
-  selectWebhooks(db, access, scope).orderBy('id', 'desc').execute();
-
-export const findWebhook = (db: Db, access: AppAccess, scope: Scope, id: string) =>
-  selectWebhooks(db, access, scope).where('id', '=', idOrNull(id)).executeTakeFirst();
-
-const selectWebhooks = (db: Db, { app }: AppAccess, scope: Scope) =>
+export const listWebhooks = (db: Db, { app }: AppAccess, scope: Scope) =>
   db
     .selectFrom('webhooks')
     .where('workspace_id', '=', app.workspace_id)
     .where('app_id', '=', app.id)
     .where('scope', '=', scope)
     .selectAll()
-    .$castTo<WebhookRow>();
+    .orderBy('id', 'desc')
+    .$castTo<WebhookRow>()
+    .execute();
 
 /** Sent with the commit. */
 export async function insertWebhook(db: Db, row: WebhookRow): Promise<void> {
@@ -49,18 +44,15 @@ type WebhookColumns = Partial<
   Omit<WebhookRow, 'workspace_id' | 'id' | 'app_id' | 'scope' | 'created_by_id' | 'created_date' | 'last_error'>
 >;
 
-export const saveWebhook = (db: Db, { workspace_id, id }: WebhookKey, columns: WebhookColumns) =>
-  db
-    .updateTable('webhooks')
-    .set(columns)
-    .where('workspace_id', '=', workspace_id)
-    .where('id', '=', id)
-    .returningAll()
-    .$castTo<WebhookRow>()
-    .executeTakeFirstOrThrow();
+/** Saves a locked webhook. */
+export function saveWebhook(db: Db, { workspace_id, id }: WebhookKey, columns: WebhookColumns): Promise<void> {
+  const saved = db.updateTable('webhooks').set(columns).where('workspace_id', '=', workspace_id).where('id', '=', id);
+  return sendWithNext(db, saved.compile());
+}
 
-export async function removeWebhook(db: Db, { workspace_id, id }: WebhookKey): Promise<void> {
-  await db.deleteFrom('webhooks').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
+export function removeWebhook(db: Db, { workspace_id, id }: WebhookKey): Promise<void> {
+  const removed = db.deleteFrom('webhooks').where('workspace_id', '=', workspace_id).where('id', '=', id);
+  return sendWithNext(db, removed.compile());
 }
 
 // ---- by the person who created them
