@@ -1,6 +1,7 @@
 // Owns the rows of apps and their shares: creating, changing, and selecting the apps that a caller can see. The
 // contents of an app belong to the features.
 import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
+import { sendWithNext } from '../../kit/db/send.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db, Tables } from '../../tables.ts';
@@ -188,28 +189,26 @@ const shares = (db: Db, { app }: AppAccess) =>
 
 export const listShares = (db: Db, access: AppAccess) => shares(db, access).orderBy('users.email').execute();
 
-export const findShare = (db: Db, access: AppAccess, user_id: string) =>
-  shares(db, access).where('app_shares.user_id', '=', user_id).executeTakeFirst();
-
-export async function insertShare(
+/** Under the members lock. */
+export function saveShare(
   db: Db,
   { app }: AppAccess,
   user_id: string,
   role: 'editor' | 'viewer',
   now: Date,
 ): Promise<void> {
-  await db
+  const saved = db
     .insertInto('app_shares')
     .values({ app_id: app.id, workspace_id: app.workspace_id, user_id, role, created_date: now })
-    .onConflict((conflict) => conflict.columns(['app_id', 'user_id']).doUpdateSet({ role }))
-    .execute();
+    .onConflict((conflict) => conflict.columns(['app_id', 'user_id']).doUpdateSet({ role }));
+  return sendWithNext(db, saved.compile());
 }
 
 /** Returns whether the person has other shares in the workspace. */
 export async function removeShare(db: Db, { app }: AppAccess, member: { id: string }): Promise<boolean> {
   const { workspace_id } = app;
   const shares = db.deleteFrom('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', member.id);
-  await shares.where('app_id', '=', app.id).execute();
+  await sendWithNext(db, shares.where('app_id', '=', app.id).compile());
   const left = await db
     .selectFrom('app_shares')
     .where('workspace_id', '=', workspace_id)

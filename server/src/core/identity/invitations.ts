@@ -1,5 +1,6 @@
 // Owns invitations to a workspace: their links, their acceptance, and the apps that are shared with invited people.
 import { type Selectable, sql, type Updateable } from 'kysely';
+import { sendWithNext } from '../../kit/db/send.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';
 import type { Plan } from '../auth/plans.ts';
@@ -31,22 +32,20 @@ const invitations = (db: Db, { workspace_id, id }: InvitationRef) =>
   db.updateTable('invitations').where('workspace_id', '=', workspace_id).where('id', '=', id);
 
 /** Invitations that were not accepted, pending or expired. */
-export const listOpenInvitations = (db: Db, { workspace_id }: WorkspaceRef, emails: readonly string[]) =>
+export const selectOpenInvitations = (db: Db, { workspace_id }: WorkspaceRef, emails: readonly string[]) =>
   db
     .selectFrom('invitations')
     .where('workspace_id', '=', workspace_id)
     .where('email', 'in', emails)
     .where('accepted_at', 'is', null)
-    .select(invitationColumns)
-    .execute();
+    .select(invitationColumns);
 
-export async function saveInvitation(
-  db: Db,
-  key: InvitationRef,
-  change: Updateable<Tables['invitations']>,
-): Promise<void> {
-  await invitations(db, key).set(change).execute();
-}
+export const findOpenInvitation = (db: Db, workspace: WorkspaceRef, email: string): Promise<Invitation | undefined> =>
+  selectOpenInvitations(db, workspace, [email]).executeTakeFirst();
+
+/** Under the members lock. */
+export const saveInvitation = (db: Db, key: InvitationRef, change: Updateable<Tables['invitations']>): Promise<void> =>
+  sendWithNext(db, invitations(db, key).set(change).compile());
 
 export async function removeInvitation(db: Db, { workspace_id, id }: InvitationRef): Promise<void> {
   await db.deleteFrom('invitations').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
@@ -218,11 +217,7 @@ export async function removeInvitedShare(
 }
 
 /** A viewer of the workspace can't edit an app, so an invited viewer's shares become viewer shares. */
-export async function limitInvitedSharesToViewer(db: Db, { workspace_id, id }: InvitationRef): Promise<void> {
-  await db
-    .updateTable('invitation_shares')
-    .set({ role: 'viewer' })
-    .where('workspace_id', '=', workspace_id)
-    .where('invitation_id', '=', id)
-    .execute();
+export function limitInvitedSharesToViewer(db: Db, { workspace_id, id }: InvitationRef): Promise<void> {
+  const shares = db.updateTable('invitation_shares').where('workspace_id', '=', workspace_id);
+  return sendWithNext(db, shares.where('invitation_id', '=', id).set({ role: 'viewer' }).compile());
 }

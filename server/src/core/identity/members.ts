@@ -1,11 +1,12 @@
 // Owns memberships: finding, changing and removing them, with the member's apps, shares and tokens in the workspace.
 import { sql, type Updateable } from 'kysely';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import { sendTogether, sendWithNext } from '../../kit/db/send.ts';
 import type { Db, Tables } from '../../tables.ts';
-import type { WorkspaceAccess } from '../auth/proofs.ts';
+import type { AppAccess, WorkspaceAccess } from '../auth/proofs.ts';
 import type { WorkspaceRole } from '../auth/roles.ts';
 import { revokeWithDescendants } from './accounts.ts';
-import { type Invitation, listOpenInvitations } from './invitations.ts';
+import { type Invitation, selectOpenInvitations } from './invitations.ts';
 
 /** A proof, or anything else that names a workspace. */
 type WorkspaceRef = Pick<WorkspaceAccess, 'workspace_id'>;
@@ -49,6 +50,19 @@ const members = (db: Db, { workspace_id }: WorkspaceRef) =>
 /** A member of the workspace by e-mail address, in any case. */
 export const findMember = (db: Db, workspace: WorkspaceRef, email: string): Promise<Member | undefined> =>
   members(db, workspace).where('users.email', '=', email.toLowerCase()).executeTakeFirst();
+
+/** As `findMember`, with the role that the app is shared with them in; null if it is not. */
+export const findMemberWithShare = (db: Db, { app }: AppAccess, email: string) =>
+  members(db, app)
+    .leftJoin('app_shares', (join) =>
+      join
+        .onRef('app_shares.user_id', '=', 'users.id')
+        .on('app_shares.workspace_id', '=', app.workspace_id)
+        .on('app_shares.app_id', '=', app.id),
+    )
+    .where('users.email', '=', email.toLowerCase())
+    .select('app_shares.role as share_role')
+    .executeTakeFirst();
 
 export const getOwner = (db: Db, workspace: WorkspaceRef): Promise<Member> =>
   members(db, workspace).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
@@ -100,36 +114,32 @@ export async function findMembersOrInvitations(
   emails: readonly string[],
 ): Promise<Map<string, MemberOrInvitation>> {
   if (emails.length === 0) return new Map();
-  const joined = await members(db, workspace).where('users.email', 'in', emails).execute();
-  const invited = await listOpenInvitations(db, workspace, emails);
+  const [joined, invited] = await sendTogether(
+    db,
+    members(db, workspace).where('users.email', 'in', emails).compile(),
+    selectOpenInvitations(db, workspace, emails).compile(),
+  );
   return new Map<string, MemberOrInvitation>([
     ...invited.map((row) => [row.email, { joined: false, ...row }] as const),
     ...joined.map((row) => [row.email, { joined: true, ...row }] as const),
   ]);
 }
 
-export async function saveMember(
+/** Under the members lock. */
+export function saveMember(
   db: Db,
   { workspace_id }: WorkspaceRef,
   user_id: string,
   change: Updateable<Tables['memberships']>,
 ): Promise<void> {
-  await db
-    .updateTable('memberships')
-    .set(change)
-    .where('workspace_id', '=', workspace_id)
-    .where('user_id', '=', user_id)
-    .execute();
+  const members = db.updateTable('memberships').where('workspace_id', '=', workspace_id);
+  return sendWithNext(db, members.where('user_id', '=', user_id).set(change).compile());
 }
 
 /** A viewer of the workspace can't edit an app, so their shares become viewer shares. */
-export async function limitSharesToViewer(db: Db, { workspace_id }: WorkspaceRef, user_id: string): Promise<void> {
-  await db
-    .updateTable('app_shares')
-    .set({ role: 'viewer' })
-    .where('workspace_id', '=', workspace_id)
-    .where('user_id', '=', user_id)
-    .execute();
+export function limitSharesToViewer(db: Db, { workspace_id }: WorkspaceRef, user_id: string): Promise<void> {
+  const shares = db.updateTable('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', user_id);
+  return sendWithNext(db, shares.set({ role: 'viewer' }).compile());
 }
 
 /**

@@ -2,9 +2,9 @@
 
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { findShare, insertShare, listShares, removeShare } from '../../core/identity/apps.ts';
+import { listShares, removeShare, saveShare } from '../../core/identity/apps.ts';
 import { listInvitedShares } from '../../core/identity/invitations.ts';
-import { findMember, type Member, withMembersLock } from '../../core/identity/members.ts';
+import { findMemberWithShare, type Member, withMembersLock } from '../../core/identity/members.ts';
 import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -42,13 +42,19 @@ export const putAppShare = (
   now: Date,
 ) =>
   withMembersLock(db, access, async (db) => {
-    const member = await findMember(db, access, email);
+    const member = await findMemberWithShare(db, access, email);
     return member === undefined
       ? shareWithGuest(db, access, email, role, guests, now)
       : shareWithMember(db, access, member, role, now);
   });
 
-async function shareWithMember(db: Db, access: AppAccess, member: Member, role: ShareRole, now: Date) {
+async function shareWithMember(
+  db: Db,
+  access: AppAccess,
+  member: Member & { readonly share_role: ShareRole | null },
+  role: ShareRole,
+  now: Date,
+) {
   if (member.role === 'viewer' && role === 'editor') {
     throw new Problem(
       'bad_request',
@@ -57,10 +63,9 @@ async function shareWithMember(db: Db, access: AppAccess, member: Member, role: 
     );
   }
   const share = { email: member.email, role, status: 'joined' as const };
-  const before = await findShare(db, access, member.id);
-  if (before?.role === role) return unchanged(share);
-  await insertShare(db, access, member.id, role, now);
-  await auditShare(db, access, member.email, before?.role ?? null, role, now);
+  if (member.share_role === role) return unchanged(share);
+  await saveShare(db, access, member.id, role, now);
+  await auditShare(db, access, member.email, member.share_role, role, now);
   return share;
 }
 
@@ -92,11 +97,9 @@ async function shareWithGuest(
 /** Removes a guest, or their invitation, with their last share. */
 export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests: GuestInvitations, now: Date) =>
   withMembersLock(db, access, async (db) => {
-    const member = await findMember(db, access, email);
-    const removedRole = member
-      ? (await findShare(db, access, member.id))?.role
-      : await guests.withdrawInvitation(db, access, email, now);
-    if (removedRole === undefined)
+    const member = await findMemberWithShare(db, access, email);
+    const removedRole = member ? member.share_role : await guests.withdrawInvitation(db, access, email, now);
+    if (removedRole == null)
       throw new Problem(
         'not_found',
         'share_not_found',

@@ -5,10 +5,10 @@ import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import type { Pepper } from '../../../core/auth/tokens.ts';
 import {
   findInvitedShare,
+  findOpenInvitation,
   type InvitationWithToken,
   insertInvitation,
   limitInvitedSharesToViewer,
-  listOpenInvitations,
   removeInvitedShare,
   renewInvitation,
   saveInvitedShare,
@@ -173,7 +173,7 @@ export async function inviteGuest(
   deps: InvitationDeps,
   now: Date,
 ): Promise<{ before: 'editor' | 'viewer' | null; notify: ((db: Db) => Promise<MailOutcome>) | null }> {
-  const [existing] = await listOpenInvitations(db, access, [email]);
+  const existing = await findOpenInvitation(db, access, email);
   if (existing?.role === 'viewer' && role === 'editor') {
     throw new Problem(
       'bad_request',
@@ -215,7 +215,7 @@ export async function removeInvitedGuest(
   email: string,
   now: Date,
 ): Promise<'editor' | 'viewer' | undefined> {
-  const [invitation] = await listOpenInvitations(db, access, [email]);
+  const invitation = await findOpenInvitation(db, access, email);
   const share = invitation && (await findInvitedShare(db, access, invitation));
   if (invitation === undefined || share === undefined) return undefined;
   const hasMore = await removeInvitedShare(db, access, invitation);
