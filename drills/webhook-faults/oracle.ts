@@ -1,4 +1,4 @@
-// Owns the verdict: compares the two journals with what the API lists, and knows nothing of how Plinth works.
+// Owns the verdict: compares the journals of sender and receiver with what the API lists, and knows nothing of how Plinth works.
 import type { ListedDelivery, Webhook } from './integrator.ts';
 import { type ReceivedLine, type SentLine, typeOf } from './journal.ts';
 
