@@ -108,15 +108,15 @@ export class World {
 
   /**
    * Starts a worker in this process; it stops with the World. At most once per file: DBOS allows one engine per
-   * process.
+   * process. `db`: the connections that its statements use, beside those of its slot and of DBOS.
    */
-  async startWorker(): Promise<void> {
+  async startWorker({ db = this.app.database.db }: { db?: Db } = {}): Promise<void> {
     // On a busy machine a test process may be stuck for longer than a worker may, and the watchdog would kill it.
     const leaseMs = 60_000;
     const slot = await acquireSlot({ url: this.config.DATABASE_URL, slots: 1, leaseMs }, new AbortController().signal);
     const worker = await startWorker(this.app.background, slot as WorkerSlot, {
       url: this.config.DATABASE_URL,
-      db: this.app.database.db,
+      db,
       clock: this.clock,
       wake: this.app.wake,
       engine: this.app.engine,

@@ -78,6 +78,9 @@ const maxPlainBytes = 2_000;
 const maxPayloadBytes = 256 * 1024;
 const maxCrashes = 3;
 
+/** A smaller batch had everything that was pending: at least as many events of an owner fit in a batch. */
+export const fullBatch = maxOfOwner.bytes / maxPayloadBytes;
+
 /**
  * Dispatches one batch and returns how many events were handled. How a bad event is found, if event 3 of 5 is bad:
  *

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.ts';
 import type { AnyDb } from '../../db/database.ts';
-import { eventsDueInMs, type RunningQueues } from '../events/dispatch.ts';
+import { eventsDueInMs, fullBatch, type RunningQueues } from '../events/dispatch.ts';
 import { eventsTopic, removeDispatchedEvents } from '../events/event-bus.ts';
 import { queueDueInMs } from '../queues/claim.ts';
 import { releaseClaims } from '../queues/complete.ts';
@@ -140,7 +140,7 @@ function runDispatcher(
       onError('dispatch events', error);
       return 0;
     });
-    return handled > 0 ? 0 : wake.pollMs();
+    return handled >= fullBatch ? 0 : wake.pollMs(); // what was published meanwhile has woken it
   });
 }
 
