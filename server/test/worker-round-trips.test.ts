@@ -8,14 +8,14 @@ import type { Tables } from '../src/tables.ts';
 import { startDatabaseProxy } from './support/database-proxy.ts';
 import { startWebhookScene } from './support/webhook-receiver.ts';
 
+const closing: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const close of closing) await close(); // after the World, which stops the worker
+});
 const { world, createWebhook } = await startWebhookScene();
 const proxy = await startDatabaseProxy(world.config.DATABASE_URL);
 const proxied = openDatabase<Tables>({ url: proxy.url, poolSize: 10 });
-afterAll(async () => {
-  await world.end();
-  await proxied.close();
-  proxy.close();
-});
+closing.push(proxied.close, proxy.close);
 await world.startWorker({ db: proxied.db });
 const webhook = await createWebhook();
 const others = await Promise.all(Array.from({ length: 4 }, () => createWebhook({}, { on: webhook.app })));
