@@ -70,7 +70,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
     const work = runAndComplete(row)
       .catch((error: unknown) => {
         deps.onError(queue.name, error);
-        strays.suspect([row]);
+        strays.report([row]);
         idle.wake();
       })
       .finally(() => {
@@ -83,7 +83,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
     try {
       for (const row of (await queue.load?.(deps.db, rows)) ?? rows) start(row);
     } catch (error) {
-      strays.suspect(rows);
+      strays.report(rows);
       throw error;
     }
   };
@@ -105,7 +105,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
   const loop = runLoop(idle, () =>
     claimAndStart().catch((error: unknown) => {
       deps.onError(queue.name, error);
-      strays.suspectUnknown(); // the claim may have committed although its answer was lost
+      strays.checkSoon(); // the claim may have committed although its answer was lost
       return errorMs;
     }),
   );
@@ -135,41 +135,42 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
   };
 }
 
-const checkStraysMs = { usual: 10_000, suspected: 500 };
+const checkStraysMs = { usual: 10_000, found: 500 };
 
 /**
  * Releases claims of this worker on rows that it is not running: those of a claim whose answer was lost, for example. Nobody
  * else does, as long as this worker has its slot. A claim whose commit is being answered just now looks the same, so that one
- * is released only if it was seen twice.
+ * is released only if it was found twice.
  */
 function createStrayRelease(queue: Queue, { db, slot }: QueueDeps) {
   const release = prepareReleaseStrays(queue);
-  let suspects: readonly string[] = [];
+  let found: readonly string[] = [];
   let checkAt = performance.now() + checkStraysMs.usual;
-  const suspectUnknown = () => {
+  const checkSoon = () => {
     checkAt = 0;
   };
   return {
-    suspectUnknown,
-    suspect(rows: readonly QueueRow[]) {
-      suspects = [...suspects, ...rows.map((row) => row.id)];
-      suspectUnknown();
+    checkSoon,
+    /** These are claimed and will not run. */
+    report(rows: readonly QueueRow[]) {
+      found = [...found, ...rows.map((row) => row.id)];
+      checkSoon();
     },
     async releaseIfDue(running: readonly QueueRow[]) {
       if (performance.now() < checkAt) return;
-      const known = suspects;
+      const before = found;
       const ids = running.map((row) => row.id);
-      const found = (await release(db, slot.slot, slot.epoch, ids, known)).map((row) => row.id);
-      suspects = [...found, ...suspects.slice(known.length)];
-      checkAt = performance.now() + (suspects.length > 0 ? checkStraysMs.suspected : checkStraysMs.usual);
+      const others = (await release(db, slot.slot, slot.epoch, ids, before)).map((row) => row.id);
+      found = [...others, ...found.slice(before.length)];
+      checkAt = performance.now() + (found.length > 0 ? checkStraysMs.found : checkStraysMs.usual);
     },
     releaseAll: () => releaseAllClaims(queue, db, slot),
   };
 }
 
-/** Releases the suspects among the claims on rows that are not running, and returns the others. */
+/** Of the claims on rows that are not running, releases those found before, and returns the others. */
 const prepareReleaseStrays = ({ name }: Queue) =>
-  prepared<{ id: string }, [slot: number, epoch: number, running: readonly string[], suspects: readonly string[]]>(
+  prepared<{ id: string }, [slot: number, epoch: number, running: readonly string[], foundBefore: readonly string[]]>(
     `release stray claims of ${name}`,
     `/* service */ with strays as (
        select id from "${name}" where claimed_slot = $1 and claimed_epoch = $2 and id <> all($3::uuid[]) for update),
