@@ -52,7 +52,7 @@ const nameTurn = (turn: number) => `turn ${turn}`;
 const operations: Readonly<Record<string, Operation>> = {
   getApp: { roundTrips: 1, run: () => call('GET', appPath) },
   getRecord: { roundTrips: 1, run: () => call('GET', `${appPath}/entities/Task/${record.id}`) },
-  listRecords: { roundTrips: 3, run: () => call('GET', `${appPath}/entities/Task`) },
+  listRecords: { roundTrips: 2, run: () => call('GET', `${appPath}/entities/Task`) },
   listMembers: { roundTrips: 2, run: () => call('POST', '/api/workspace/members/list', {}) },
   createRecord: { roundTrips: 2, run: (turn) => createRecord(nameTurn(turn)) },
   updateRecord: {
@@ -60,7 +60,7 @@ const operations: Readonly<Record<string, Operation>> = {
     run: (turn) => call('PUT', `${appPath}/entities/Task/${record.id}`, { title: nameTurn(turn) }),
   },
   deleteRecord: {
-    roundTrips: 4,
+    roundTrips: 3,
     prepare: (turn) => createRecord(nameTurn(turn)),
     run: (_, id) => call('DELETE', `${appPath}/entities/Task/${id}`),
   },

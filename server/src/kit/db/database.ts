@@ -171,6 +171,13 @@ export function withTimeLimit<Tables, Result>(
   });
 }
 
+/** Sends one read with a time limit. Outside of a transaction it has one of its own, in the same round trip. */
+export async function readWithTimeLimit<Row>(db: AnyDb, limitMs: number, query: CompiledQuery<Row>): Promise<Row[]> {
+  if (db.isTransaction) return withTimeLimit(db, limitMs, async (db) => (await db.executeQuery(query)).rows);
+  const [, rows] = await transactionOf(db, sql`set local statement_timeout = ${sql.lit(limitMs)}`.compile(db), query);
+  return rows;
+}
+
 /** Runs one of several reads. If it fails, `onError` is called, and the next can follow. */
 type Attempt<Tables> = (
   read: (db: Kysely<Tables>) => Promise<void>,

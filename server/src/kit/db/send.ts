@@ -54,7 +54,8 @@ export async function sendWithCommitForRows<Row>(db: AnyDb, query: CompiledQuery
 
 /**
  * Sends a statement of a transaction without waiting for its answer, so that it shares the round trip of the next one, or of the
- * commit: for settings, advisory locks, and changes that can't be refused, such as one of a locked row. If it fails, the next statement reports that the transaction is aborted, and the transaction throws the reason.
+ * commit: for settings, advisory locks, and changes that can't be refused, such as one of a locked row. If it fails, the next
+ * statement reports that the transaction is aborted, and the transaction throws the reason.
  */
 export async function sendWithNext(db: AnyDb, query: CompiledQuery): Promise<void> {
   const state = states.get(db);

@@ -1,7 +1,7 @@
 // Owns the queries for records that rules allow and a filter or key matches. Rules, filter, sort and position are one
 // statement, which reads entity_keys instead of all records where a key narrows the result.
 import { CompiledQuery } from 'kysely';
-import { prepared, withTimeLimit } from '../../../../kit/db/database.ts';
+import { prepared, readWithTimeLimit } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
 import type { RuleOperation } from '../../rules/checks.ts';
 import { type Decision, decideCondition, listEqualities } from '../../rules/decide.ts';
@@ -199,4 +199,4 @@ function writeEqualFields(names: readonly string[], inputs: Inputs, params: List
 
 /** Queries over many records are cancelled after five seconds and answered with 503. */
 const queryWithTimeLimit = <Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> =>
-  withTimeLimit(db, readLimitMs, async (db) => (await db.executeQuery<Row>(CompiledQuery.raw(text, values))).rows);
+  readWithTimeLimit(db, readLimitMs, CompiledQuery.raw(text, values) as CompiledQuery<Row>);

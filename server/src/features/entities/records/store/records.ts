@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { AppAccess, DataAccess } from '../../../../core/auth/proofs.ts';
 import type { EventRow } from '../../../../kit/background/events/event-bus.ts';
 import { prepared, transaction } from '../../../../kit/db/database.ts';
+import { sendWithNext } from '../../../../kit/db/send.ts';
 import { idOrNull } from '../../../../kit/ids.ts';
 import type { Db } from '../../../../tables.ts';
 import type { DataRecord } from '../../rules/rule.ts';
@@ -363,7 +364,7 @@ const trashAll = prepared<object, readonly unknown[]>(
    ${insertEventsSql(9)}`,
 );
 
-/** Moves locked records to the trash. */
+/** Moves locked records to the trash, which can't be refused. */
 export async function trashRecords(
   db: Db,
   { app, entity }: EntityScope,
@@ -371,15 +372,8 @@ export async function trashRecords(
   now: Date,
 ): Promise<void> {
   if (writes.length === 0) return;
-  await trashAll(
-    db,
-    app.id,
-    entity.name,
-    now,
-    ids(writes),
-    ...keyParameters(writes, 'removedKeys'),
-    ...eventParameters(writes),
-  );
+  const keys = keyParameters(writes, 'removedKeys');
+  await sendWithNext(db, trashAll.query(app.id, entity.name, now, ids(writes), ...keys, ...eventParameters(writes)));
 }
 
 /** Deletes a record in the trash permanently. Its keys were deleted when it was moved there. */
