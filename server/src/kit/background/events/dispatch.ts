@@ -161,10 +161,11 @@ const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean
 
 // ---- a batch
 
+// Planning the statements of a batch again and again would take longer than they do.
 const tryLockDispatch = prepared<object, []>(
   'lock event dispatch',
-  `select set_config('plinth.may_dispatch',
-     pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0))::text, true)`,
+  `select set_config('plan_cache_mode', 'force_generic_plan', true),
+     set_config('plinth.may_dispatch', pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0))::text, true)`,
 );
 // A batch that is begun is counted by a sequence, because `setval` outlasts a rollback. If the number is not 0 when the next
 // batch starts, the worker crashed.
