@@ -11,10 +11,11 @@ import {
   prepared,
   takeAdvisoryLock,
   transaction,
+  transactionOf,
   withTimeLimit,
 } from './database.ts';
 import { classifyFailure } from './failures.ts';
-import { sendTogether, sendWithCommit } from './send.ts';
+import { sendTogether, sendWithCommit, sendWithCommitForRows } from './send.ts';
 
 const cloned = await cloneTemplate();
 const owner = openDatabase<never>({ url: cloned.ownerUrl, poolSize: 1 });
@@ -110,6 +111,30 @@ describe('a transaction', () => {
       }),
     );
     expect([rows, trips]).toEqual([[[{ id: 1 }], [{ n: 1 }]], 2]);
+  });
+
+  it('of statements that are known in advance takes one round trip', async () => {
+    let rows: unknown;
+    const count = sql<{ n: number }>`select count(*) as n from notes`.compile(db);
+    const trips = await countRoundTrips(async () => {
+      rows = await transactionOf(db, insert.query(1, 'a'), insert.query(2, 'b'), count);
+    });
+    expect([rows, trips]).toEqual([[[{ id: 1 }], [{ id: 2 }], [{ n: 2 }]], 1]);
+    expect(await catchError(transactionOf(db, insert.query(3, 'c'), insert.query(3, 'again'), count))).toMatchObject({
+      code: '23505',
+    });
+    expect(await listIds()).toEqual([1, 2]);
+  });
+
+  it('returns the rows of a statement that was sent with the commit after it, not before', async () => {
+    let hasRows = false;
+    const sent = await transaction(db, async (db) => {
+      const sent = await sendWithCommitForRows(db, insert.query(1, 'a'));
+      expect(() => sent.rows).toThrow('committed');
+      afterCommit(db, () => (hasRows = sent.rows.length === 1));
+      return sent;
+    });
+    expect([sent.rows, hasRows]).toEqual([[{ id: 1 }], true]);
   });
 
   it('keeps nothing of statements sent together if one of them fails', async () => {

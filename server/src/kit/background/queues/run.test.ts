@@ -3,13 +3,14 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createTestQueue } from '../../../../test/support/queue-tables.ts';
 import { systemClock } from '../../clock.ts';
+import { transaction } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
 import { openWakeUps } from '../workers/wake.ts';
 import { releaseClaims } from './complete.ts';
-import { readQueueDepth } from './queue.ts';
-import { runQueue } from './run.ts';
+import { type QueueRow, readQueueDepth } from './queue.ts';
+import { type RunningQueue, runQueue } from './run.ts';
 
-const { db, owners, buildQueue, start, stopAll, enqueue, effects, findRow } = await createTestQueue();
+const { db, owners, errors, buildQueue, start, stopAll, enqueue, effects, findRow } = await createTestQueue();
 
 describe('rows', () => {
   it('are run once each by two processes at once, and completed with their effect', async () => {
@@ -280,7 +281,7 @@ it('without Redis, polling finds due rows within half a second', async () => {
   const waited: number[] = [];
   for (let n = 0; n < 4; n += 1) {
     const at = performance.now();
-    await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owners[0]}, ${String(n)}, now())`.execute(
+    await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owners[0]}, ${String(n)}, clock_timestamp())`.execute(
       db,
     );
     await expect.poll(effects, { interval: 10 }).toHaveLength(n + 1);
@@ -289,4 +290,115 @@ it('without Redis, polling finds due rows within half a second', async () => {
   await running.stop(1_000);
   disconnected.close();
   expect(Math.min(...waited)).toBeLessThan(600);
+});
+
+describe('claimWithCommit', () => {
+  const limits = { perOwner: 2, globalLimits: { concurrencyKey: 'concurrency_key', perKey: 3 }, timeoutMs: 60_000 };
+  const attach = (row: QueueRow) => row;
+
+  /** Inserts a row for each owner, and claims what may run. */
+  const insertAndClaim = (running: RunningQueue, ...rowOwners: string[]) =>
+    transaction<never, void>(db, async (db) => {
+      for (const [n, owner] of rowOwners.entries())
+        await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owner}, ${String(n)}, clock_timestamp())`.execute(
+          db,
+        );
+      await running.claimWithCommit(db, [...new Set(rowOwners)], attach);
+    });
+
+  it('runs the inserted rows after the commit, and nothing after a rollback', async () => {
+    const running = start(buildQueue(limits));
+    await insertAndClaim(running, ...owners);
+    await expect.poll(effects).toHaveLength(3);
+    const undone = transaction<never, void>(db, async (db) => {
+      await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owners[0]}, 'undone', now())`.execute(
+        db,
+      );
+      await running.claimWithCommit(db, [owners[0]], attach);
+      throw new Error('undone');
+    });
+    await expect(undone).rejects.toThrow('undone');
+    expect(await readQueueDepth({ name: 'jobs' }, db)).toMatchObject({ due: 0, running: 0 });
+  });
+
+  it('stays within the limits, together with what other processes run; the rest is claimed when there is room', async () => {
+    await sql`insert into jobs (id, owner_id, what, due_at, claimed_slot, claimed_epoch, claims)
+      values (${newId()}, ${owners[1]}, 'elsewhere', now(), 1, 1, 1)`.execute(db);
+    const started: string[] = [];
+    const ended = Promise.withResolvers<object>();
+    const running = start(
+      buildQueue({
+        ...limits,
+        run: async ({ what }) => {
+          started.push(what);
+          return ended.promise;
+        },
+      }),
+    );
+    await insertAndClaim(running, owners[0], owners[0], owners[0], owners[2]);
+    await expect.poll(() => started.toSorted()).toEqual(['0', '3']); // the key has room for two more
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(started).toHaveLength(2);
+    ended.resolve({});
+    await expect.poll(() => started.length).toBe(4);
+  });
+
+  it('claims nothing while another process claims, and does not wait for it', async () => {
+    const running = start(buildQueue(limits));
+    const claiming = Promise.withResolvers<void>();
+    const other = transaction<never, void>(db, async (db) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended('claim jobs', 0))`.execute(db);
+      claiming.resolve();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    });
+    await claiming.promise;
+    const at = performance.now();
+    await insertAndClaim(running, owners[0]);
+    expect(performance.now() - at).toBeLessThan(400);
+    expect(await readQueueDepth({ name: 'jobs' }, db)).toMatchObject({ due: 1, running: 0 });
+    await other;
+    await expect.poll(effects).toEqual(['0']);
+  });
+
+  it('loads rows that were waiting before', async () => {
+    const notes: (string | null)[] = [];
+    const release = Promise.withResolvers<object>();
+    const running = start(
+      buildQueue({
+        ...limits,
+        perOwner: 1,
+        load: async (_db, rows) => rows.map((row) => ({ ...row, note: 'loaded' })),
+        run: async ({ note }) => {
+          notes.push(note);
+          return release.promise;
+        },
+      }),
+    );
+    await insertAndClaim(running, owners[0], owners[0]);
+    await expect.poll(() => notes).toEqual([null]);
+    release.resolve({});
+    await expect.poll(() => notes).toEqual([null, 'loaded']);
+  });
+});
+
+it('a claim whose answer was lost is released, and the row runs', async () => {
+  const running = start(buildQueue({ load: () => Promise.reject(new Error('not now')) }));
+  await enqueue('first');
+  await expect.poll(() => errors.length).toBeGreaterThan(0);
+  await running.stop(1_000);
+  await sql`update jobs set claimed_slot = 0, claimed_epoch = 1, claims = 1`.execute(db); // as if it had just committed
+  let isFirst = true;
+  start(
+    buildQueue({
+      load: async (_db, rows) => {
+        if (isFirst) {
+          isFirst = false;
+          throw new Error('the answer was lost');
+        }
+        return rows;
+      },
+    }),
+  );
+  await enqueue('second');
+  await expect.poll(effects, { timeout: 8_000 }).toHaveLength(2);
 });
