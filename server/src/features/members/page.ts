@@ -85,9 +85,11 @@ export function buildPageStatement(query: PageQuery, strategy: SearchStrategy): 
         ? buildTallyCount(query, workspace, add)
         : `(select count(*) from member_directory d where ${conditions})`;
   const text = `with ${source.ctes} page as (${buildPageQuery(source.from, source.where, query, add)})
-    select ${source.hits}::integer as hits, ${total}::integer as total, ${buildStaleOrderCheck(query, workspace)} as is_stale,
-      (select min(noted_at) from member_activity where workspace_id = ${workspace}) as oldest_activity_at,
-      w.monthly_limit, w.default_member_credit_limit, member.*
+    select case when member.nth is null or member.nth = 1 then json_build_object(
+        'hits', ${source.hits}::integer, 'total', ${total}::integer, 'is_stale', ${buildStaleOrderCheck(query, workspace)},
+        'oldest_activity_at', (select min(noted_at) from member_activity where workspace_id = ${workspace}),
+        'monthly_limit', w.monthly_limit, 'default_member_credit_limit', w.default_member_credit_limit) end as summary,
+      member.*
     from workspaces w left join lateral (
       select ${selectedColumns(query, add)} from page join member_directory d on d.workspace_id = ${workspace} and d.id = page.id
     ) member on true where w.id = ${workspace} order by member.nth`;
@@ -138,6 +140,7 @@ function buildPartsAfter(
   ];
 }
 
+// What belongs to the page and not to a member is in the first row only, so that it is not parsed once per member.
 // Plain columns: building JSON for a page takes PostgreSQL as long as finding the page.
 const selectedColumns = ({ creditParity, month }: PageQuery, add: AddParameter): string => `d.id,
   case when d.joined then d.id end as user_id, d.joined, d.role, d.access_state, d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at, d.apps_owned, d.apps_shared,

@@ -20,9 +20,11 @@ export interface MemberPage {
   readonly members: (DirectoryRow & PagePosition)[];
 }
 
-type PageRow = Omit<MemberPage, 'members' | 'oldest_activity_at'> &
-  Omit<DirectoryRow, 'id'> &
-  Omit<PagePosition, 'id' | 'key'> & { id: string | null; key: SortKey; oldest_activity_at: Date | number | null };
+type PageSummary = Omit<MemberPage, 'members' | 'oldest_activity_at'> & { oldest_activity_at: string | null };
+
+/** Only the first row has a summary. */
+type PageRow = { summary: PageSummary | null } & Omit<DirectoryRow, 'id'> &
+  Omit<PagePosition, 'id' | 'key'> & { id: string | null; key: SortKey };
 
 /** A sort key as pg returns it. */
 type SortKey = PagePosition['key'] | Date;
@@ -38,19 +40,19 @@ export async function readPage(db: Db, { text, values, isFrequent }: PageStateme
   const rows = read
     ? await read(db, ...values)
     : (await db.executeQuery<PageRow>(CompiledQuery.raw(text, [...values]))).rows;
-  const [first] = rows;
-  if (first === undefined) throw new Error('the workspace of a page of members does not exist');
-  const { hits, total, is_stale, oldest_activity_at, monthly_limit, default_member_credit_limit } = first;
+  const summary = rows[0]?.summary;
+  if (summary == null) throw new Error('the workspace of a page of members does not exist');
   return {
-    hits,
-    total,
-    is_stale,
-    // A change of members inserts a row with the time -infinity, which pg returns as a number: refresh at once.
-    oldest_activity_at: typeof oldest_activity_at === 'number' ? new Date(0) : oldest_activity_at,
-    monthly_limit,
-    default_member_credit_limit,
+    ...summary,
+    oldest_activity_at: parseActivityTime(summary.oldest_activity_at),
     members: rows.filter(isMember).map((row) => ({ ...row, key: presentSortKey(row.key) })),
   };
+}
+
+/** A change of members inserts a row with the time -infinity: refresh at once. */
+function parseActivityTime(text: string | null): Date | null {
+  if (text === null) return null;
+  return text === '-infinity' ? new Date(0) : new Date(text);
 }
 
 /** If nobody matches, the statement returns one row without a member. */
