@@ -26,7 +26,7 @@ import { median, rounded } from './lib/statistics.ts';
 const run = promisify(execFile);
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-const bars = { bare: 0.45, ruleCost: 0.15, growth: 1.5, listMs: 25 };
+const bars = { bare: 0.6, ruleCost: 0.15, growth: 1.5, listMs: 25 };
 const blocks = 9;
 const apps = 10;
 
