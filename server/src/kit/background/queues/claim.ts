@@ -67,11 +67,14 @@ export interface Claimer {
 export type ClaimStatements = readonly [
   prepare: CompiledQuery<object>,
   claim: CompiledQuery<QueueRow>,
-  lookAhead: CompiledQuery<LookAhead>,
+  findNextDue: CompiledQuery<NextDue>,
 ];
 
-interface LookAhead {
+interface NextDue {
   readonly in_ms: number | null;
+}
+
+interface LookAhead extends NextDue {
   /** The last owner visited; null if there were no more owners. */
   readonly last_owner: string | null;
 }
@@ -83,6 +86,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps): Claimer {
   const claimWaiting = prepareClaim(`claim ${queue.name}`, queue, selectWaiting(queue));
   const claimOfOwners = prepareClaim(`claim of owners ${queue.name}`, queue, selectOfOwners(queue));
   const lookAhead = prepareLookAhead(queue);
+  const findNextDue = prepareFindNextDue(queue);
   const lockName = `claim ${queue.name}`;
   let lastOwner = beforeFirstOwner;
   return {
@@ -100,7 +104,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps): Claimer {
     listStatements: (limit, here, owners) => [
       tryPrepareSerialClaims.query(lockName),
       claimOfOwners.query(owners, limit, slot.slot, slot.epoch, ...countRunning(queue, here)),
-      lookAhead.query(beforeFirstOwner),
+      findNextDue.query(),
     ],
   };
 }
@@ -193,6 +197,9 @@ const prepareLookAhead = (queue: Queue) =>
     `/* service */ with recursive ${visitOwners(queue)}
      select (${queueDueInMs(queue)}) as in_ms, (select owner from visited where step = ${maxOwnersPerClaim}) as last_owner`,
   );
+
+const prepareFindNextDue = (queue: Queue) =>
+  prepared<NextDue, []>(`find next due of ${queue.name}`, `/* service */ select (${queueDueInMs(queue)}) as in_ms`);
 
 /** SQL: in how many milliseconds the next row is due. */
 export const queueDueInMs = ({ name }: Pick<Queue, 'name'>): string =>

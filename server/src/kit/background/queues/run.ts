@@ -114,10 +114,10 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
       const wakeOthers = () => deps.wake.notify(queue.name);
       const limit = Math.min(maxRunningForNew - countRunning(), maxRowsPerClaim);
       if (limit <= 0 || queue.globalLimits === undefined) return afterCommit(db, wakeOthers);
-      const [prepare, claim, lookAhead] = claimer.listStatements(limit, claimedHere(), owners);
+      const [prepare, claim, findNextDue] = claimer.listStatements(limit, claimedHere(), owners);
       await sendWithCommit(db, prepare);
       const claimed = await sendWithCommitForRows(db, claim);
-      const next = await sendWithCommitForRows(db, lookAhead);
+      const next = await sendWithCommitForRows(db, findNextDue);
       afterCommit(db, () => {
         const attached = claimed.rows.map((row) => ({ row, loaded: attach(row) }));
         for (const { loaded } of attached) if (loaded !== undefined) start(loaded);
