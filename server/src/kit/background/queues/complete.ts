@@ -159,6 +159,20 @@ function toRunResult({ runAgainInMs, error }: Outcome): RunResult {
 const maxCrashDelayMs = 60_000;
 const maxCrashes = 20;
 
+/** `q` is the queue. */
+const isAbandoned = `q.claimed_slot is not null and not exists (
+  select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`;
+
+/** The queues with claims of workers that are gone, in one round trip: normally there are none. */
+export async function listAbandonedQueues(queues: readonly Queue[], db: AnyDb): Promise<Queue[]> {
+  if (queues.length === 0) return [];
+  const selects = queues.map(
+    ({ name }, n) => `select ${n} as n where exists (select 1 from "${name}" q where ${isAbandoned})`,
+  );
+  const { rows } = await sql<{ n: number }>`/* service */ ${sql.raw(selects.join(' union all '))}`.execute(db);
+  return queues.filter((_, n) => rows.some((row) => row.n === n));
+}
+
 /**
  * Releases the claims of workers that are gone: rows claimed under an epoch that is no longer its slot's current one.
  * Called when a slot changes hands, and periodically. Each such release counts as a crash:
@@ -172,17 +186,15 @@ const maxCrashes = 20;
  */
 export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
   const table = sql.table(queue.name);
-  const isAbandoned = sql`claimed_slot is not null and not exists (
-    select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`;
   const { numAffectedRows } = await sql`/* service */ update ${table} q
     set claimed_slot = null, claimed_epoch = null, crash_count = crash_count + 1,
       due_at = case when crash_count + 1 < ${getQuarantineThreshold(queue)} then due_at
         else clock_timestamp() + least(power(2, crash_count) * 100, ${maxCrashDelayMs}) * interval '1 ms' end,
       last_error = 'the worker crashed while running it, ' || crash_count + 1 || ' times'
-    where id in (select id from ${table} q where ${isAbandoned} and crash_count + 1 < ${maxCrashes}
+    where id in (select id from ${table} q where ${sql.raw(isAbandoned)} and crash_count + 1 < ${maxCrashes}
       for update skip locked)`.execute(db);
   const { rows } = await sql<QueueRow>`/* service */ select ${sql.raw(claimedColumnsOf(queue))} from ${table} q
-    where ${isAbandoned}`.execute(db);
+    where ${sql.raw(isAbandoned)}`.execute(db);
   for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await deadLetterCrashing(queue, row, db);
   return Number(numAffectedRows ?? 0);
 }

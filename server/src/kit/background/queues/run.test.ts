@@ -6,7 +6,7 @@ import { systemClock } from '../../clock.ts';
 import { transaction } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
 import { openWakeUps } from '../workers/wake.ts';
-import { releaseClaims } from './complete.ts';
+import { listAbandonedQueues, releaseClaims } from './complete.ts';
 import { type QueueRow, readQueueDepth } from './queue.ts';
 import { type RunningQueue, runQueue } from './run.ts';
 
@@ -270,6 +270,15 @@ describe('failures', () => {
     await enqueue('running');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1`.execute(db);
     expect(await releaseClaims(buildQueue(), db)).toBe(0);
+  });
+
+  it('only queues with claims of earlier epochs are listed as abandoned', async () => {
+    const queue = buildQueue();
+    await enqueue('running');
+    await sql`update jobs set claimed_slot = 0, claimed_epoch = 1`.execute(db);
+    expect(await listAbandonedQueues([queue], db)).toEqual([]);
+    await sql`update jobs set claimed_epoch = 0`.execute(db);
+    expect(await listAbandonedQueues([queue], db)).toEqual([queue]);
   });
 });
 

@@ -16,6 +16,8 @@ const runsPerWake = 32;
 const partialClaimMs = 10;
 const emptyClaimMs = 100;
 const errorMs = 500;
+/** Polling finds what is due later than this. */
+const soonMs = 2_000;
 /** While more rows than this run here, new ones are left to any worker that has less to do. */
 const maxRunningForNew = 256;
 
@@ -47,7 +49,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
   const finishedRows = new Set<QueueRow>();
   const claimer = createClaimer(queue, deps);
   const complete = createCompleter(queue, deps.db);
-  const strays = createStrayRelease(queue, deps);
+  const strays = createStrayRelease(queue, deps, idle.wake);
   let runsSinceClaim = 0;
   /** Something is due that was not claimed, because a limit was reached. */
   let isDueLeft = false;
@@ -63,7 +65,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
     // Not after every run: each claim would then fetch a single row.
     if (isDueLeft && (runsSinceClaim >= runsPerWake || countRunning() < runsPerWake)) idle.wake();
     const result = await complete(row, outcome);
-    if (result === 'again' && (outcome.runAgainInMs ?? 0) < deps.wake.pollMs()) idle.wake(); // polling may come too late
+    if (result === 'again' && (outcome.runAgainInMs ?? 0) < soonMs) idle.wake(); // polling may come too late
     deps.onRun?.(queue.name, result, (performance.now() - startedAt) / 1000);
   };
   const start = (row: QueueRow) => {
@@ -95,7 +97,10 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
     if (limit <= 0) return deps.wake.pollMs();
     runsSinceClaim = 0;
     const { rows, nextDueInMs = Number.POSITIVE_INFINITY } = await claimer.claim(limit, claimedHere());
-    if (rows.length > 0) await loadAndStart(rows);
+    if (rows.length > 0) {
+      strays.noteClaim();
+      await loadAndStart(rows);
+    }
     isDueLeft = nextDueInMs <= 0;
     if (!isDueLeft) return Math.min(nextDueInMs, deps.wake.pollMs());
     if (rows.length === limit) return 0;
@@ -115,6 +120,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
       const limit = Math.min(maxRunningForNew - countRunning(), maxRowsPerClaim);
       if (limit <= 0 || queue.globalLimits === undefined) return afterCommit(db, wakeOthers);
       const [prepare, claim, findNextDue] = claimer.listStatements(limit, claimedHere(), owners);
+      strays.noteClaim();
       await sendWithCommit(db, prepare);
       const claimed = await sendWithCommitForRows(db, claim);
       const next = await sendWithCommitForRows(db, findNextDue);
@@ -136,20 +142,38 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
 }
 
 const checkStraysMs = { usual: 10_000, found: 500 };
+/** After this time a claim has committed, or never will. */
+const claimSettledMs = 20_000;
 
 /**
  * Releases claims of this worker on rows that it is not running: those of a claim whose answer was lost, for example. Nobody
  * else does, as long as this worker has its slot. A claim whose commit is being answered just now looks the same, so that one
- * is released only if it was found twice.
+ * is released only if it was found twice. Without claims there is nothing to check.
  */
-function createStrayRelease(queue: Queue, { db, slot }: QueueDeps) {
+function createStrayRelease(queue: Queue, { db, slot }: QueueDeps, wake: () => void) {
   const release = prepareReleaseStrays(queue);
   let found: readonly string[] = [];
-  let checkAt = performance.now() + checkStraysMs.usual;
+  let claimedAt = Number.NEGATIVE_INFINITY;
+  let isDue = false;
+  let timer: NodeJS.Timeout | undefined;
   const checkSoon = () => {
-    checkAt = 0;
+    isDue = true;
+    claimedAt = performance.now();
+  };
+  const checkIn = (ms: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = undefined;
+      isDue = true;
+      wake();
+    }, ms).unref();
   };
   return {
+    /** Call it before a claim commits, or when its rows are known. */
+    noteClaim() {
+      claimedAt = performance.now();
+      if (timer === undefined) checkIn(checkStraysMs.usual);
+    },
     checkSoon,
     /** These are claimed and will not run. */
     report(rows: readonly QueueRow[]) {
@@ -157,14 +181,19 @@ function createStrayRelease(queue: Queue, { db, slot }: QueueDeps) {
       checkSoon();
     },
     async releaseIfDue(running: readonly QueueRow[]) {
-      if (performance.now() < checkAt) return;
+      if (!isDue) return;
+      isDue = false;
       const before = found;
       const ids = running.map((row) => row.id);
       const others = (await release(db, slot.slot, slot.epoch, ids, before)).map((row) => row.id);
       found = [...others, ...found.slice(before.length)];
-      checkAt = performance.now() + (found.length > 0 ? checkStraysMs.found : checkStraysMs.usual);
+      if (found.length > 0) checkIn(checkStraysMs.found);
+      else if (performance.now() - claimedAt < claimSettledMs) checkIn(checkStraysMs.usual);
     },
-    releaseAll: () => releaseAllClaims(queue, db, slot),
+    async releaseAll() {
+      clearTimeout(timer);
+      await releaseAllClaims(queue, db, slot);
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import { cloneTemplate } from '../../../../test/support/template.ts';
 import { systemClock } from '../../clock.ts';
 import { openDatabase } from '../../db/database.ts';
 import type { Loop } from './loop.ts';
-import { startPolling } from './poll.ts';
+import { type DueWork, startPolling } from './poll.ts';
 import { openWakeUps } from './wake.ts';
 
 let polls = 0;
@@ -26,15 +26,16 @@ const tickOf = (topic: string) => ({
   topic,
   dueInMs: `select extract(epoch from at - $1) * 1000 from ticks where topic = '${topic}' order by at limit 1`,
 });
-const start = (...topics: string[]) => {
-  const polling = startPolling(topics.map(tickOf), {
+const start = (...topics: string[]) => startEach(topics.map(tickOf));
+const startEach = (works: readonly DueWork[]) => {
+  const polling = startPolling(works, {
     db,
     clock: systemClock,
     wake: { ...wake, pollMs: () => 200 },
     onError: (_, error) => errors.push(error),
   });
   started.push(polling);
-  const woken = topics.map((topic) => {
+  const woken = works.map(({ topic }) => {
     const listener = vi.fn();
     wake.listen(topic, listener);
     return listener;
@@ -69,6 +70,15 @@ it('wakes what is due, again until it is done, and nothing else', async () => {
   await expect.poll(() => due?.mock.calls.length).toBeGreaterThan(1);
   expect(later).not.toHaveBeenCalled();
   expect(nothing).not.toHaveBeenCalled();
+});
+
+it('wakes what stays due at most every `everyMs`', async () => {
+  await addTick('stuck', -1);
+  const { woken } = startEach([{ ...tickOf('stuck'), everyMs: 700 }]);
+  await expect.poll(() => woken[0]?.mock.calls.length, { interval: 5 }).toBe(1);
+  const at = performance.now();
+  await expect.poll(() => woken[0]?.mock.calls.length, { interval: 5, timeout: 5_000 }).toBe(2);
+  expect(performance.now() - at).toBeGreaterThan(600);
 });
 
 it('wakes what becomes due before the next poll at its time, not before', async () => {

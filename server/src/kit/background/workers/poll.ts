@@ -11,6 +11,8 @@ export interface DueWork {
   readonly topic: string;
   /** SQL, a number or null: in how many milliseconds the next work is due, null if there is none. `$1` is the clock's time. */
   readonly dueInMs: string;
+  /** Polling wakes it at most this often, so that work which stays due is not tried every second. */
+  readonly everyMs?: number;
 }
 
 export interface PollDeps {
@@ -20,33 +22,39 @@ export interface PollDeps {
   readonly onError: (what: string, error: unknown) => void;
 }
 
-const everyMs = 1_000;
+const pollEveryMs = 1_000;
 const errorMs = 500;
 
 /** The wake-ups of what is woken by polling: it needs no polling of its own, and looks now and then all the same. */
 export const wokenByPolling = ({ listen, notify }: WakeUps): Pick<WakeUps, 'listen' | 'pollMs' | 'notify'> => ({
   listen,
   notify,
-  pollMs: () => 30_000,
+  pollMs: () => 5 * 60_000,
 });
 
 export function startPolling(works: readonly DueWork[], { db, clock, wake, onError }: PollDeps): Loop {
   const timers = new Set<NodeJS.Timeout>();
-  const notifyIn = (topic: string, ms: number) => {
+  const wokenAt = new Map<string, number>();
+  const wakeUp = (topic: string) => {
+    wokenAt.set(topic, performance.now());
+    wake.notifyLocally(topic);
+  };
+  const wakeUpIn = (topic: string, ms: number) => {
     const timer = setTimeout(() => {
       timers.delete(timer);
-      wake.notifyLocally(topic);
+      wakeUp(topic);
     }, ms);
     timers.add(timer);
   };
   const findDue = prepareFindDue(works);
   const poll = async (): Promise<number> => {
-    const waitMs = Math.min(everyMs, wake.pollMs());
+    const waitMs = Math.min(pollEveryMs, wake.pollMs());
     const [found = {}] = await findDue(db, clock.now());
-    for (const [n, { topic }] of works.entries()) {
-      const ms = found[`due_${n}`] ?? Number.POSITIVE_INFINITY;
-      if (ms <= 0) wake.notifyLocally(topic);
-      else if (ms < waitMs) notifyIn(topic, ms);
+    for (const [n, { topic, everyMs = 0 }] of works.entries()) {
+      const pauseMs = (wokenAt.get(topic) ?? Number.NEGATIVE_INFINITY) + everyMs - performance.now();
+      const ms = Math.max(found[`due_${n}`] ?? Number.POSITIVE_INFINITY, pauseMs);
+      if (ms <= 0) wakeUp(topic);
+      else if (ms < waitMs) wakeUpIn(topic, ms);
     }
     return waitMs;
   };

@@ -8,7 +8,7 @@ import { WakeableSleep, type WakeUps } from './wake.ts';
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
-  /** If given, the job runs when polling finds it due, not at its interval (`DueWork`). */
+  /** If given, the job runs when polling finds it due, at most every `everyMs` (`DueWork`). */
   readonly dueInMs?: string;
   /** Returns how much was done. After anything but 0 the job runs again soon, because there may be more. */
   run(db: AnyDb, now: Date): Promise<number>;

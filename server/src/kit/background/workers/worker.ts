@@ -6,10 +6,11 @@ import type { AnyDb } from '../../db/database.ts';
 import { eventsDueInMs, fullBatch, type RunningQueues } from '../events/dispatch.ts';
 import { eventsTopic, removeDispatchedEvents } from '../events/event-bus.ts';
 import { queueDueInMs } from '../queues/claim.ts';
-import { releaseClaims } from '../queues/complete.ts';
+import { listAbandonedQueues, releaseClaims } from '../queues/complete.ts';
 import type { Queue } from '../queues/queue.ts';
 import { type QueueDeps, runQueue } from '../queues/run.ts';
 import { type RunningWorkflows, runWorkflows, toExecutorId } from '../workflows/engine.ts';
+import { cancelsDueInMs } from '../workflows/run-state.ts';
 import type { Workflow, Workflows } from '../workflows/workflows.ts';
 import { type Loop, runLoop } from './loop.ts';
 import { type DueWork, startPolling, wokenByPolling } from './poll.ts';
@@ -67,21 +68,22 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
     sessionName: slot.sessionName,
     onWarning: (text) => onError('workflows', text),
   });
-  const polling = startPolling(listDueWork(work), deps);
-  const wake = wokenByPolling(deps.wake);
-  const queues = new Map(work.queues.map((queue) => [queue.name, runQueue(queue, { ...deps, wake, slot })]));
-  const dispatcher = runDispatcher(work, queues, { ...deps, wake });
-  const maintenance = [
+  const jobs = [
+    ...work.jobs,
     ...maintenanceJobs(work, deps, executor, running),
     { name: 'recover abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(recover) },
   ];
-  const jobs = runJobs([...work.jobs, ...maintenance], db, clock, wake, onError);
+  const polling = startPolling(listDueWork(work.queues, jobs), deps);
+  const wake = wokenByPolling(deps.wake);
+  const queues = new Map(work.queues.map((queue) => [queue.name, runQueue(queue, { ...deps, wake, slot })]));
+  const dispatcher = runDispatcher(work, queues, { ...deps, wake });
+  const runningJobs = runJobs(jobs, db, clock, wake, onError);
   return {
     async stop() {
       const stopped = Promise.all([
         polling.stop(),
         dispatcher.stop().then(() => Promise.all([...queues.values()].map((queue) => queue.stop(drainMs)))),
-        jobs.stop(),
+        runningJobs.stop(),
         running.stop(drainMs),
       ]);
       // A job that takes longer is interrupted. Jobs are idempotent, and what they write is transactional.
@@ -93,10 +95,10 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
   };
 }
 
-const listDueWork = ({ queues, jobs }: BackgroundWork): DueWork[] => [
+const listDueWork = (queues: readonly Queue[], jobs: readonly Job[]): DueWork[] => [
   { topic: eventsTopic, dueInMs: eventsDueInMs },
   ...queues.map((queue) => ({ topic: queue.name, dueInMs: queueDueInMs(queue) })),
-  ...jobs.flatMap(({ name, dueInMs }) => (dueInMs === undefined ? [] : [{ topic: name, dueInMs }])),
+  ...jobs.flatMap(({ name, dueInMs, everyMs }) => (dueInMs === undefined ? [] : [{ topic: name, dueInMs, everyMs }])),
 ];
 
 const maintenanceJobs = (
@@ -112,7 +114,12 @@ const maintenanceJobs = (
     everyMs: 30_000,
     run: (db) => engine.recover(db, executor, { isStray: (id) => !running.isRunning(id) }),
   },
-  { name: 'apply pending cancels', everyMs: 5_000, run: (db) => engine.applyPendingCancels(db) },
+  {
+    name: 'apply pending cancels',
+    everyMs: 5_000,
+    dueInMs: cancelsDueInMs,
+    run: (db) => engine.applyPendingCancels(db),
+  },
   { name: 'apply schedules', everyMs: 60_000, run: () => running.applySchedules().then(() => 0) },
   { name: 'remove dispatched events', everyMs: 60_000, run: removeDispatchedEvents },
   {
@@ -123,8 +130,9 @@ const maintenanceJobs = (
 ];
 
 async function releaseRows(work: BackgroundWork, db: AnyDb): Promise<number> {
+  const abandoned = await listAbandonedQueues(work.queues, db);
   let released = 0;
-  for (const queue of work.queues) released += await releaseClaims(queue, db);
+  for (const queue of abandoned) released += await releaseClaims(queue, db);
   return released;
 }
 

@@ -47,6 +47,9 @@ export async function requestCancel(db: AnyDb, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** SQL for polling. */
+export const cancelsDueInMs = 'select 0 from workflow_run_state where cancel_pending limit 1';
+
 export async function listPendingCancels(db: AnyDb): Promise<string[]> {
   const { rows } = await sql<{ workflow_id: string }>`
     select workflow_id from workflow_run_state where cancel_pending limit 500`.execute(db);
