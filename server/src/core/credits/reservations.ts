@@ -144,6 +144,10 @@ export function refund(db: Db, reservation: Reservation, now: Date): Promise<voi
 
 const expiredBatchSize = 100;
 
+/** SQL for polling. */
+export const expiredDueInMs = `select extract(epoch from expires_at - $1) * 1000 from credit_reservations
+   where state = 'open' order by expires_at limit 1`;
+
 /** Releases reservations whose lease has ended. Returns how many. An error with one does not stop the others. */
 export async function releaseExpired(db: Db, now: Date): Promise<number> {
   const { rows } = await sql<Reservation>`/* service */ select workspace_id, id from credit_reservations

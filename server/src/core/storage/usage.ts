@@ -44,6 +44,9 @@ export async function readStorageUsage(db: Db, workspaceId: string): Promise<Sto
 const rowsPerFold = 10_000;
 const foldsPerRun = 100;
 
+/** SQL for polling. */
+export const foldDueInMs = 'select 0 from storage_changes order by workspace_id limit 1';
+
 /** Folds the changes of all workspaces. */
 export async function foldStorageChanges(db: Db, now: Date): Promise<number> {
   for (let fold = 0; fold < foldsPerRun; fold += 1) {

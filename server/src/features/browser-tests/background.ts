@@ -10,10 +10,17 @@ import { endRun } from './end.ts';
 import { runQueue, toRunTopic } from './execution.ts';
 import { messages } from './faults.ts';
 import { type PerformDeps, performRun } from './perform.ts';
-import { reapSessions } from './sessions.ts';
+import { reapBrowsers, reapSessions } from './sessions.ts';
 import { removeOldEvidence } from './store/evidence.ts';
-import { countExecutions, type ExecutionRow, listOverdueExecutions, lockActiveExecution } from './store/executions.ts';
-import { countOpenSessions, removeOldSessions } from './store/sessions.ts';
+import {
+  cleanUpDueInMs,
+  countExecutions,
+  type ExecutionRow,
+  listOverdueExecutions,
+  lockActiveExecution,
+} from './store/executions.ts';
+import { abandonedDeletionDueInMs } from './store/flows.ts';
+import { countOpenSessions, removeOldSessions, sessionsDueInMs } from './store/sessions.ts';
 import { statuses } from './transitions.ts';
 
 export interface QueueDeps extends PerformDeps {
@@ -56,9 +63,26 @@ const evidenceDays = 30;
 const rowsAtOnce = 500;
 
 export const testJobs = (deps: QueueDeps & DeletionDeps): Job[] => [
-  { name: 'close abandoned browser sessions', everyMs: 5_000, run: (db, now) => reapSessions(db, deps, now) },
-  { name: 'finish deleting test flows', everyMs: 5_000, run: (db, now) => finishDeletions(db, deps, now) },
-  { name: 'clean up after test runs', everyMs: 10_000, run: (db, now) => cleanUpRuns(db, deps, now) },
+  {
+    name: 'close abandoned browser sessions',
+    everyMs: 5_000,
+    dueInMs: sessionsDueInMs,
+    run: (db, now) => reapSessions(db, deps, now),
+  },
+  // Polling does not see the processes of this host.
+  { name: 'close left browsers', everyMs: 5_000, run: (db, now) => reapBrowsers(db, deps, now) },
+  {
+    name: 'finish deleting test flows',
+    everyMs: 5_000,
+    dueInMs: abandonedDeletionDueInMs(deps.times.deleteWaitMs),
+    run: (db, now) => finishDeletions(db, deps, now),
+  },
+  {
+    name: 'clean up after test runs',
+    everyMs: 10_000,
+    dueInMs: cleanUpDueInMs,
+    run: (db, now) => cleanUpRuns(db, deps, now),
+  },
   { name: 'end overdue test runs', everyMs: 60_000, run: (db, now) => endOverdueRuns(db, deps, now) },
   {
     name: 'remove old test evidence',

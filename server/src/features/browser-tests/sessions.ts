@@ -184,12 +184,20 @@ const perRun = 100;
 /** How long others wait for the workers of a host to kill the browsers there. */
 const graceSeconds = 15;
 
+type ReapDeps = Pick<LeaseDeps, 'sessions' | 'host'>;
+
+const listBrowsers = async ({ sessions }: ReapDeps) => (sessions.configured ? sessions.listOnHost() : []);
+
+/** Asks the database only if there are browsers on this host. */
+export const reapBrowsers = async (db: Db, deps: ReapDeps, now: Date): Promise<number> =>
+  (await listBrowsers(deps)).length > 0 ? reapSessions(db, deps, now) : 0;
+
 /**
  * On every worker. A process of a browser on this host stays only if its row is open and its lease goes on. A process without a row
  * belongs to another installation: a row is there before its browser.
  */
-export async function reapSessions(db: Db, deps: Pick<LeaseDeps, 'sessions' | 'host'>, now: Date): Promise<number> {
-  const onHost = deps.sessions.configured ? await deps.sessions.listOnHost() : [];
+export async function reapSessions(db: Db, deps: ReapDeps, now: Date): Promise<number> {
+  const onHost = await listBrowsers(deps);
   const running = await listSessionStates(
     db,
     onHost.map(({ id }) => id),

@@ -9,7 +9,7 @@ import { findKept } from './kept.ts';
 import { removeLeftovers } from './provision.ts';
 import { sessionQueue } from './session.ts';
 import { removeOldCheckpoints } from './store/checkpoints.ts';
-import { isSessionClaimed, listOverdueCancels, type SessionRow } from './store/sessions.ts';
+import { isSessionClaimed, listOverdueCancels, overdueCancelDueInMs, type SessionRow } from './store/sessions.ts';
 import { crashed, runSession, type TurnDeps } from './turn.ts';
 
 export interface SessionQueueDeps extends TurnDeps {
@@ -63,7 +63,12 @@ const cancelsAtOnce = 20;
 const cancelsInParallel = 5;
 
 export const sessionJobs = (deps: SessionQueueDeps): Job[] => [
-  { name: 'end overdue cancellations of sessions', everyMs: 2_000, run: (db, now) => endOverdueCancels(db, deps, now) },
+  {
+    name: 'end overdue cancellations of sessions',
+    everyMs: 2_000,
+    dueInMs: overdueCancelDueInMs(cancelMs),
+    run: (db, now) => endOverdueCancels(db, deps, now),
+  },
   {
     name: 'remove folders of lost sessions',
     everyMs: 60_000,

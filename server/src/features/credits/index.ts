@@ -2,7 +2,7 @@
 // core/credits.
 
 import type { Mismatch } from '../../core/credits/reconciliation.ts';
-import { releaseExpired, removeOldReservations } from '../../core/credits/reservations.ts';
+import { expiredDueInMs, releaseExpired, removeOldReservations } from '../../core/credits/reservations.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
@@ -21,7 +21,7 @@ interface CreditsDeps {
 export const credits = ({ cursors, reportMismatch }: CreditsDeps) => ({
   routes: creditRoutes(cursors),
   jobs: [
-    { name: 'release expired reservations', everyMs: 10_000, run: releaseExpired },
+    { name: 'release expired reservations', everyMs: 10_000, dueInMs: expiredDueInMs, run: releaseExpired },
     { name: 'remove old reservations', everyMs: 60 * 60 * 1000, run: removeOldReservations },
     {
       name: 'reconcile credit pools',

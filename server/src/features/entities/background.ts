@@ -10,6 +10,7 @@ import {
   findKeyBatchEnd,
   insertKeys,
   type KeyBuild,
+  keyBuildDueInMs,
   listDueKeyBuilds,
   lockKeyBuild,
   lockRecordBatch,
@@ -26,6 +27,8 @@ const batchesPerRun = 50;
 const recordsPerBatch = 1_000;
 const bytesPerBatch = 16 * 1024 * 1024; // a batch is held in memory
 const noId = '00000000-0000-0000-0000-000000000000';
+
+export const keysDueInMs = keyBuildDueInMs(writerDrainMs);
 
 export async function buildKeys(db: Db, now: Date): Promise<number> {
   const since = new Date(now.getTime() - writerDrainMs);

@@ -4,7 +4,7 @@ import { listenAfterCommit } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
-import { buildKeys, purgeRecords } from './background.ts';
+import { buildKeys, keysDueInMs, purgeRecords } from './background.ts';
 import { explainRoutes } from './explain/routes.ts';
 import { createAppRecords } from './records/app-records.ts';
 import { type Creator, removeRecordsOfCreator } from './records/creator.ts';
@@ -75,7 +75,7 @@ export function entities({ cursors, listNamedEntities, ...deps }: EntityDeps) {
       removeRecordsOfCreator(db, { ...deps, findEntity }, access, creator, now),
     listeners: [listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], countWrites)],
     jobs: [
-      { name: 'build entity keys', everyMs: 5_000, run: buildKeys },
+      { name: 'build entity keys', everyMs: 5_000, dueInMs: keysDueInMs, run: buildKeys },
       { name: 'audit record writes', everyMs: 60_000, run: auditCountedWrites },
       { name: 'purge records', everyMs: 60_000, run: purgeRecords },
     ] satisfies Job[],

@@ -12,6 +12,11 @@ export interface KeyBuild {
 }
 
 /** Entities of all apps whose keys are to be built: those not started first, then those that have waited longest. */
+/** SQL for polling: a build begins after `drainMs`. */
+export const keyBuildDueInMs = (drainMs: number): string =>
+  `select extract(epoch from building_since - $1) * 1000 + ${drainMs} from entity_key_states
+   where building_since is not null order by building_since limit 1`;
+
 export async function listDueKeyBuilds(db: Db, since: Date, limit: number): Promise<KeyBuild[]> {
   const { rows } = await sql<KeyBuild>`/* service */ select app_id, entity_name from entity_key_states
     where building_since <= ${since} order by built_up_to is not null, building_since limit ${limit}`.execute(db);

@@ -13,13 +13,14 @@ import { countGuestInvitation, inviteGuest, removeInvitedGuest } from './invitat
 import { invitationRoutes } from './invitations/routes.ts';
 import type { MembersDeps } from './list.ts';
 import { memberRoutes } from './routes.ts';
+import { activityDueInMs } from './store.ts';
 
 export { memberArchiveTables } from './archive-rows.ts';
 
 export const members = (deps: MembersDeps & ChangeDeps & AcceptDeps) => ({
   routes: [...memberRoutes(deps), ...changeRoutes(deps), ...invitationRoutes(deps)],
   jobs: [
-    { name: 'refresh member directories', everyMs: 15_000, run: refreshDirectories },
+    { name: 'refresh member directories', everyMs: 15_000, dueInMs: activityDueInMs, run: refreshDirectories },
     { name: 'compact member tallies', everyMs: 30_000, run: compactTallies },
     { name: 'clear member credits of old months', everyMs: 60 * 60 * 1000, run: clearOldMonths },
     { name: 'remove accepted invitations', everyMs: 60 * 60 * 1000, run: removeAcceptedInvitations },

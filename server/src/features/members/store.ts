@@ -89,6 +89,9 @@ export async function tryLockDirectory(db: Db, workspace_id: string): Promise<bo
   return rows[0]?.locked ?? false;
 }
 
+/** SQL for polling. */
+export const activityDueInMs = 'select 0 from member_activity order by workspace_id limit 1';
+
 export async function listWorkspacesWithActivity(db: Db, limit: number): Promise<string[]> {
   const { rows } = await sql<{ workspace_id: string }>`/* service */
     select distinct workspace_id from (select workspace_id from member_activity limit ${limit}) activity`.execute(db);

@@ -22,7 +22,7 @@ import {
   listTargets,
   loadDeliveries,
 } from './store/delivery-queue.ts';
-import { removeDeletedLogs, removeOldDeliveries } from './store/removal.ts';
+import { deletedLogsDueInMs, removeDeletedLogs, removeOldDeliveries } from './store/removal.ts';
 import { listSecretsUnderOldKeys, removeExpiredSecrets, saveRewrapped } from './store/secrets.ts';
 import { insertWarnings, type Warning } from './store/warnings.ts';
 import { lockWebhooks, recordSuccesses, resyncDueInMs, saveHealth } from './store/webhooks.ts';
@@ -195,7 +195,12 @@ export const webhookJobs = ({ wake, secrets, masterKeyId }: WebhookJobDeps): Job
     run: (db, now) => resyncNext(db, wake, now),
   },
   { name: 'remove expired webhook secrets', everyMs: 60_000, run: removeExpiredSecrets },
-  { name: 'remove logs of deleted webhooks', everyMs: 10_000, run: removeDeletedLogs },
+  {
+    name: 'remove logs of deleted webhooks',
+    everyMs: 10_000,
+    dueInMs: deletedLogsDueInMs,
+    run: removeDeletedLogs,
+  },
   { name: 'remove old deliveries', everyMs: 60_000, run: removeOldDeliveries },
   {
     name: 'rewrap webhook secrets',

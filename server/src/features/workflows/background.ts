@@ -3,8 +3,8 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import { type CancelDeps, cancelRunsOfApp } from './runs/cancel.ts';
-import { removeHandledEvents } from './store/events.ts';
-import { listDeletedAppsWithRuns, tickDueInMs } from './store/workflows.ts';
+import { handledEventsDueInMs, removeHandledEvents } from './store/events.ts';
+import { listDeletedAppsWithRuns, runsOfDeletedAppsDueInMs, tickDueInMs } from './store/workflows.ts';
 import { rewrapHooks } from './triggers/hook-token.ts';
 import { startDueRuns } from './triggers/schedule.ts';
 import type { TriggerDeps } from './triggers/start.ts';
@@ -18,8 +18,18 @@ export const workflowJobs = (deps: WorkflowJobDeps): Job[] => [
     dueInMs: tickDueInMs,
     run: (db, now) => startDueRuns(db, deps, now),
   },
-  { name: 'cancel runs of deleted apps', everyMs: 5_000, run: (db, now) => cancelRunsOfDeletedApps(db, deps, now) },
-  { name: 'remove handled workflow events', everyMs: 10_000, run: removeHandledEvents },
+  {
+    name: 'cancel runs of deleted apps',
+    everyMs: 5_000,
+    dueInMs: runsOfDeletedAppsDueInMs,
+    run: (db, now) => cancelRunsOfDeletedApps(db, deps, now),
+  },
+  {
+    name: 'remove handled workflow events',
+    everyMs: 10_000,
+    dueInMs: handledEventsDueInMs,
+    run: removeHandledEvents,
+  },
   { name: 'rewrap hook tokens', everyMs: 60_000, run: (db) => rewrapHooks(db, deps.secrets, deps.masterKeyId) },
 ];
 

@@ -1,7 +1,7 @@
 // Entry point of workspaces: workspaces, plans, what operators set, export and import.
 import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
 import { recountStorage, type StorageDrift } from '../../core/storage/recount.ts';
-import { foldStorageChanges } from '../../core/storage/usage.ts';
+import { foldDueInMs, foldStorageChanges } from '../../core/storage/usage.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { type ExportDeps, removeExpiredExports, runExport } from './export.ts';
@@ -24,7 +24,7 @@ export const workspaces = (deps: Deps) => ({
       everyMs: 60 * 60 * 1000,
       run: (db, now) => removeExpiredExports(db, deps.objectStorage, now),
     },
-    { name: 'fold storage changes', everyMs: 5_000, run: foldStorageChanges },
+    { name: 'fold storage changes', everyMs: 5_000, dueInMs: foldDueInMs, run: foldStorageChanges },
     {
       name: 'recount storage',
       everyMs: 10 * 60 * 1000,

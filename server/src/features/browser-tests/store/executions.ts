@@ -213,6 +213,10 @@ export async function listOverdueExecutions(db: Db, before: Date, limit: number)
 
 export type UsersOfRun = ExecutionKey & Pick<ExecutionRow, 'created_date' | 'app_user_ids'>;
 
+/** SQL for polling: a run is cleaned up some time after it has ended. */
+export const cleanUpDueInMs = `select 0 from test_executions where app_user_ids <> '{}' and completed_at is not null
+   order by clean_up_tried_at nulls first, completed_at limit 1`;
+
 /**
  * Runs that ended before a time and whose temporary app users may still be there, those first that were not tried for the longest time.
  * Those of apps in the trash wait until the app is restored or purged.

@@ -158,6 +158,11 @@ export async function saveRecording(
 
 // ---- background
 
+/** SQL for polling: a deletion is abandoned after `waitMs`. */
+export const abandonedDeletionDueInMs = (waitMs: number): string =>
+  `select extract(epoch from deleting_since - $1) * 1000 + ${waitMs} from test_flows
+   where deleting_since is not null order by deleting_since limit 1`;
+
 /** Flows whose deletion began before a time, the oldest first. */
 export async function listAbandonedDeletions(db: Db, before: Date, limit: number): Promise<FlowKey[]> {
   const { rows } = await sql<FlowKey>`/* service */ select workspace_id, app_id, id from test_flows

@@ -109,6 +109,10 @@ export async function listSessionStates(db: Db, ids: readonly string[]): Promise
   return rows;
 }
 
+/** SQL for polling. */
+export const sessionsDueInMs = `select 0 from browser_sessions
+   where closed_at is null and (lease_until <= clock_timestamp() or kill_requested_at is not null) limit 1`;
+
 /** Open sessions on this host whose lease has ended, or which are to be killed. */
 export async function listSessionsToKill(db: Db, host: string, limit: number): Promise<SessionState[]> {
   const { rows } = await sql<SessionState>`/* service */ select ${stateColumns} from browser_sessions

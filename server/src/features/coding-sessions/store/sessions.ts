@@ -258,6 +258,11 @@ export async function countSessions(db: Db): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }
 
+/** SQL for polling: a cancel is overdue after `cancelMs`. */
+export const overdueCancelDueInMs = (cancelMs: number): string =>
+  `select extract(epoch from min(cancel_requested_at) - $1) * 1000 + ${cancelMs} from coding_sessions
+   where state = 'cancelling'`;
+
 /** Sessions that were to be cancelled before a time, and are not. */
 export async function listOverdueCancels(db: Db, before: Date, limit: number): Promise<SessionRow[]> {
   const { rows } = await sql<SessionRow>`/* service */ select * from coding_sessions

@@ -5,14 +5,19 @@ import { rewrapEach } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
 import { connectionSecret, type SealedColumn } from '../sealed.ts';
 import { endExpired, type RefreshDeps, refreshTokens } from './refresh.ts';
-import { type DueConnection, findById, listDue, listEnded } from './store/refreshes.ts';
+import { type DueConnection, endDueInMs, findById, listDue, listEnded, refreshDueInMs } from './store/refreshes.ts';
 import { listUnderOldKeys, type SealedConnection, saveRewrapped } from './store/rewrapping.ts';
 
 export type TokenJobDeps = RefreshDeps & { readonly masterKeyId: string };
 
 export const tokenJobs = (deps: TokenJobDeps): Job[] => [
-  { name: 'refresh connections', everyMs: 15_000, run: (db, now) => refreshDue(db, deps, now) },
-  { name: 'end expired connections', everyMs: 15_000, run: (db, now) => endDue(db, now) },
+  {
+    name: 'refresh connections',
+    everyMs: 15_000,
+    dueInMs: refreshDueInMs,
+    run: (db, now) => refreshDue(db, deps, now),
+  },
+  { name: 'end expired connections', everyMs: 15_000, dueInMs: endDueInMs, run: (db, now) => endDue(db, now) },
   { name: 'rewrap connection secrets', everyMs: 60_000, run: (db) => rewrapConnections(db, deps) },
 ];
 

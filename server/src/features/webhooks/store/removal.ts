@@ -5,6 +5,9 @@ import type { Db } from '../../../tables.ts';
 
 const batchSize = 5_000;
 
+/** SQL for polling. */
+export const deletedLogsDueInMs = 'select 0 from deleted_webhooks limit 1';
+
 /**
  * Removes the next batch of the log of one deleted webhook. Bodies are removed once no webhook of the app is left that
  * could have received the same event. Returns how many rows were removed.

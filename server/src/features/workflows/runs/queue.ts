@@ -9,6 +9,7 @@ import {
   findRunStatus,
   listStatesUnderOldKeys,
   makeDueIfCancelling,
+  oldRunsDueInMs,
   type RunRow,
   removeOldRuns,
   runColumns,
@@ -83,7 +84,7 @@ export interface RunJobDeps {
 }
 
 export const createRunJobs = ({ secrets, masterKeyId }: RunJobDeps): Job[] => [
-  { name: 'remove old workflow runs', everyMs: 10_000, run: removeOldRuns },
+  { name: 'remove old workflow runs', everyMs: 10_000, dueInMs: oldRunsDueInMs, run: removeOldRuns },
   {
     name: 'rewrap states of workflow runs',
     everyMs: minuteMs,

@@ -39,6 +39,12 @@ const selectEvents = prepared<TriggeringEvent, [readonly string[]]>(
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 
+/** SQL for polling. */
+export const handledEventsDueInMs = `case
+   when exists (select 1 from workflow_events where due_at is null and failed_at is null and claimed_slot is null) then 0
+   else (select extract(epoch from failed_at - $1) * 1000 + ${keptMs} from workflow_events
+     where failed_at is not null order by failed_at limit 1) end`;
+
 /** Removes events that were handled, and dead-lettered ones after a week: the log no longer has them. Returns how many. */
 export async function removeHandledEvents(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from workflow_events where id in (

@@ -315,6 +315,10 @@ export async function makeDueIfCancelling(db: Db, { workspace_id, id }: RunKey):
 const keptMs = 90 * 24 * 60 * 60 * 1000;
 const maxRemoved = { runs: 1_000, steps: 20_000 };
 
+/** SQL for polling. */
+export const oldRunsDueInMs = `select extract(epoch from completed_at - $1) * 1000 + ${keptMs} from workflow_runs
+   where completed_at is not null order by completed_at limit 1`;
+
 /** Removes runs 90 days after their end, with their steps: some at a time, the oldest first. Returns how many. */
 export async function removeOldRuns(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from workflow_runs where id in (

@@ -190,6 +190,17 @@ const lockNextDueRow = prepared<
    order by f.next_tick_at limit 1 for no key update of f skip locked`,
 );
 
+const selectRunOfApp = `select true from workflow_runs r
+     where r.workspace_id = a.workspace_id and r.app_id = a.id and r.completed_at is null and r.status = 'running'`;
+
+/**
+ * SQL for polling: apps that were deleted within the last hour and whose runs go on. Looking at all apps in the trash every second
+ * would take too long; there are runs of others only if no worker ran for an hour, and a worker lists them when it starts.
+ * `limit 1` keeps PostgreSQL from beginning with the runs, which are many.
+ */
+export const runsOfDeletedAppsDueInMs = `select 0 from apps a
+   where a.deleted_date > $1 - interval '1 hour' and (${selectRunOfApp} limit 1) limit 1`;
+
 /** Apps in the trash whose runs go on. */
 export const listDeletedAppsWithRuns = (db: Db, limit: number): Promise<{ workspace_id: string; app_id: string }[]> =>
   selectDeletedAppsWithRuns(db, limit);
@@ -197,7 +208,5 @@ export const listDeletedAppsWithRuns = (db: Db, limit: number): Promise<{ worksp
 const selectDeletedAppsWithRuns = prepared<{ workspace_id: string; app_id: string }, [number]>(
   'list deleted apps with workflow runs',
   `/* service */ select a.workspace_id, a.id as app_id from apps a
-   where a.deleted_date is not null and exists (
-     select 1 from workflow_runs r where r.workspace_id = a.workspace_id and r.app_id = a.id and r.completed_at is null
-       and r.status = 'running') limit $1`,
+   where a.deleted_date is not null and exists (${selectRunOfApp}) limit $1`,
 );

@@ -18,6 +18,12 @@ import { type ConnectionKey, type ConnectionRow, noTokens } from '../../store/co
 
 export type DueConnection = Pick<ConnectionRow, 'workspace_id' | 'id'>;
 
+/** SQL for polling. Connections of apps in the trash stay due. */
+export const refreshDueInMs = `select extract(epoch from next_refresh_at - $1) * 1000 from connections
+   where next_refresh_at is not null order by next_refresh_at limit 1`;
+export const endDueInMs = `select extract(epoch from expires_at - $1) * 1000 from connections
+   where expires_at is not null and refresh_token_sealed is null order by expires_at limit 1`;
+
 /**
  * Connections to refresh, some of each service, so that one that is slow does not delay the others. Apps in the trash are left
  * as they are.
