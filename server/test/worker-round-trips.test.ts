@@ -1,5 +1,5 @@
 // Tests how many round trips to PostgreSQL a worker takes, on the wire: from a committed event to the first byte of its deliveries,
-// and for completing them. Its slot and the engine of workflows have connections of their own, which are
+// for completing them, and while there is nothing to do. Its slot and the engine of workflows have connections of their own, which are
 // not counted.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
@@ -14,7 +14,8 @@ afterAll(async () => {
 });
 const { world, createWebhook } = await startWebhookScene();
 const proxy = await startDatabaseProxy(world.config.DATABASE_URL);
-const proxied = openDatabase<Tables>({ url: proxy.url, poolSize: 10 });
+const sent: string[] = [];
+const proxied = openDatabase<Tables>({ url: proxy.url, poolSize: 10, onStatement: (text) => sent.push(text) });
 closing.push(proxied.close, proxy.close);
 await world.startWorker({ db: proxied.db });
 const webhook = await createWebhook();
@@ -53,4 +54,16 @@ it('completing a delivery takes one more', async () => {
   for (const each of others) await each.call('DELETE');
   others.length = 0;
   expect(await measure(8, async () => (await publishAndWait()).untilCompleted)).toBeLessThanOrEqual(4);
+});
+
+it('an idle worker takes 2 round trips a second at most', async () => {
+  await sleep(1_000);
+  const seconds = 5;
+  const rate = await measure(3, async () => {
+    sent.length = 0;
+    const before = proxy.roundTrips;
+    await sleep(seconds * 1_000);
+    return (proxy.roundTrips - before) / seconds;
+  });
+  expect(rate, sent.map((text) => text.slice(0, 120)).join('\n')).toBeLessThanOrEqual(2);
 });
