@@ -8,13 +8,12 @@ import {
   type RecordEvent,
 } from '../../events.ts';
 import type { Event } from '../../kit/background/events/dispatch.ts';
-import type { QueueRow } from '../../kit/background/queues/queue.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import { type WebhookRow, webhookEvents } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
-import type { LoadedDelivery } from './store/delivery-queue.ts';
+import { type DeliveryTarget, type LoadedDelivery, readTargetsWithCommit } from './store/delivery-queue.ts';
 import { insertDeliveries, type NewDelivery, type SubscribedWebhook, selectSubscribed } from './store/fan-out.ts';
 
 type WebhookEvent = Event<MessageEvent | RecordEvent>;
@@ -50,24 +49,24 @@ export const listenForDeliveries = (wake: Pick<WakeUps, 'notify'>) =>
       const { deliveries, bodies } = fanOut(events, rows);
       if (deliveries.length === 0) return;
       await insertDeliveries(db, bodies, deliveries, now);
-      const due = new Map(deliveries.map(({ webhook }) => [webhook.id, webhook] as const));
-      for (const { id, disabled_at } of due.values()) if (disabled_at !== null) due.delete(id);
-      if (due.size === 0) return;
-      const texts = new Map(bodies.map(({ event_id, body }) => [event_id, body]));
-      const attach = (row: QueueRow) => attachTarget(row as LoadedDelivery, due, texts);
+      const due = deliveries.filter(({ webhook }) => webhook.disabled_at === null).map(({ webhook }) => webhook.id);
+      if (due.length === 0) return;
       const queue = queues.get(deliveryQueue);
-      if (queue === undefined) afterCommit(db, () => wake.notify(deliveryQueue));
-      else await queue.claimWithCommit(db, [...due.keys()], attach);
+      if (queue === undefined) return afterCommit(db, () => wake.notify(deliveryQueue));
+      const texts = new Map(bodies.map(({ event_id, body }) => [event_id, body]));
+      const webhookIds = [...new Set(due)];
+      const targets = await readTargetsWithCommit(db, webhookIds);
+      await queue.claimWithCommit(db, webhookIds, (row) => attachTarget(row as LoadedDelivery, targets.rows, texts));
     },
   });
 
 /** An older delivery of the same webhook may be claimed too: its body is not among `bodies`. */
 function attachTarget(
   row: LoadedDelivery,
-  webhooks: ReadonlyMap<string, SubscribedWebhook>,
+  targets: readonly DeliveryTarget[],
   bodies: ReadonlyMap<string, string>,
 ): LoadedDelivery | undefined {
-  const [target, body] = [webhooks.get(row.webhook_id), bodies.get(row.event_id)];
+  const [target, body] = [targets.find(({ id }) => id === row.webhook_id), bodies.get(row.event_id)];
   return target === undefined || body === undefined ? undefined : { ...row, target, body };
 }
 

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import { CopiedRows, createClientClass, nameStatement } from './client.ts';
-import { collectForCommit, type Rows, sendWithCommitForRows, sendWithNext } from './send.ts';
+import { collectForCommit, type Rows, sendTogether, sendWithCommitForRows, sendWithNext } from './send.ts';
 import { openSharedReads, type SharedReads } from './shared-reads.ts';
 
 // Counts and amounts are below 2^53, so bigint and numeric are read as numbers.
@@ -140,11 +140,12 @@ export async function transaction<Tables, Result>(
   return result;
 }
 
-/** Runs statements as one transaction in one round trip, and returns the rows of each. */
+/** Runs statements as one transaction in one round trip, and returns the rows of each. Inside another transaction they join that one. */
 export async function transactionOf<const Queries extends readonly CompiledQuery[]>(
   db: AnyDb,
   ...queries: Queries
 ): Promise<Rows<Queries>> {
+  if (db.isTransaction) return sendTogether(db, ...queries);
   const answers = await transaction(db, (db) => Promise.all(queries.map((query) => sendWithCommitForRows(db, query))));
   return answers.map(({ rows }) => rows) as Rows<Queries>;
 }

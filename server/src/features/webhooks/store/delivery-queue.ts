@@ -22,7 +22,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
-import { sendTogether } from '../../../kit/db/send.ts';
+import { sendTogether, sendWithCommitForRows } from '../../../kit/db/send.ts';
 import type { Db } from '../../../tables.ts';
 import type { DeliveryRow, Replay, WebhookRow } from '../contract.ts';
 import { findFirstSequenceSince } from './deliveries.ts';
@@ -41,13 +41,14 @@ export async function listTargets(db: Db, webhook_ids: readonly string[]): Promi
   return new Map((await selectTargets(db, webhook_ids)).map((row) => [row.id, row]));
 }
 
-/** SQL: of the webhook `w` and its app `a`. */
-export const targetColumns = `w.workspace_id, w.id, w.target_url, w.secret, w.previous_secret, w.previous_secret_expires_at,
-  w.disabled_at, a.deleted_date is not null as app_deleted`;
+/** Those of deliveries that the transaction inserts, as late as possible: a webhook may be turned off meanwhile. */
+export const readTargetsWithCommit = (db: Db, webhook_ids: readonly string[]) =>
+  sendWithCommitForRows(db, selectTargets.query(webhook_ids));
 
 const selectTargets = prepared<DeliveryTarget, [readonly string[]]>(
   'list targets of deliveries',
-  `/* service */ select ${targetColumns}
+  `/* service */ select w.workspace_id, w.id, w.target_url, w.secret, w.previous_secret, w.previous_secret_expires_at, w.disabled_at,
+     a.deleted_date is not null as app_deleted
    from webhooks w join apps a on a.workspace_id = w.workspace_id and a.id = w.app_id where w.id = any($1::uuid[])`,
 );
 

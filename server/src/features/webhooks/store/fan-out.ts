@@ -4,19 +4,19 @@ import { prepared } from '../../../kit/db/database.ts';
 import { sendWithCommit } from '../../../kit/db/send.ts';
 import type { Db } from '../../../tables.ts';
 import type { WebhookRow } from '../contract.ts';
-import { type DeliveryTarget, targetColumns } from './delivery-queue.ts';
 
-/** The columns of a webhook that decide which events it receives, and those that an attempt needs. */
-export type SubscribedWebhook = Pick<WebhookRow, 'app_id' | 'events' | 'entity_names' | 'created_date'> &
-  DeliveryTarget;
+/** The columns of a webhook that decide which events it receives. */
+export type SubscribedWebhook = Pick<
+  WebhookRow,
+  'workspace_id' | 'id' | 'app_id' | 'events' | 'entity_names' | 'target_url' | 'disabled_at' | 'created_date'
+>;
 
 export const selectSubscribed = (app_ids: readonly string[]) => selectSubscribedWebhooks.query(app_ids);
 
 const selectSubscribedWebhooks = prepared<SubscribedWebhook, [readonly string[]]>(
   'list subscribed webhooks',
-  `/* service */ select w.app_id, w.events, w.entity_names, w.created_date, ${targetColumns}
-   from webhooks w join apps a on a.workspace_id = w.workspace_id and a.id = w.app_id
-   where w.app_id = any($1::uuid[]) order by w.app_id, w.id`,
+  `/* service */ select workspace_id, id, app_id, events, entity_names, target_url, disabled_at, created_date
+   from webhooks where app_id = any($1::uuid[]) order by app_id, id`,
 );
 
 export interface NewBody {

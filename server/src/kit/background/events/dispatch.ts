@@ -73,6 +73,8 @@ const maxOfOwner = { events: 1_000, bytes: mebibyte };
 const minEventsOfOwner = 25;
 /** What is published meanwhile waits for the batch, so it should not take longer than this. */
 const batchMs = 50;
+// A batch that takes of 500 owners reads few events of each.
+const minOfOwnerRead = 4;
 // A payload that is larger than this may be compressed in the table. It counts as the largest that it can be.
 const maxPlainBytes = 2_000;
 const maxPayloadBytes = 256 * 1024;
@@ -130,12 +132,12 @@ interface Pending extends Event {
 
 // The next $1 events of each of the owners after those of the batch before, and those to retry. At least one event of each owner
 // that fits. `owners` jumps from one owner to the next in the index, so its cost does not depend on the length of their backlogs.
-// $2: in a batch, the lock must have been acquired.
+// With $2, nothing if the lock was not acquired.
 const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean]>(
   'list pending events',
   `/* service */ with recursive start as (
-     select coalesce((select started_after from event_dispatch_state
-       where exists (${selectOwnerAfter('started_after')})), '') as after
+     select coalesce((select started_after from event_dispatch_state,
+       lateral (${selectOwnerAfter('started_after')}) further), '') as after
      where not $2 or current_setting('plinth.may_dispatch', true) = 'true'),
    owners as (
      (select owner, 1 as step from start, lateral (${selectOwnerAfter('start.after')}) first)
@@ -144,7 +146,8 @@ const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean
      where owners.step < ${maxBatch.owners}),
    pending as (
      select owners.owner, waiting.* from owners, lateral (
-       select * from events where ${isWaiting} and ${ownerSql} = owners.owner order by id limit $1) waiting
+       select * from events where ${isWaiting} and ${ownerSql} = owners.owner order by id
+       limit least($1, greatest(${minOfOwnerRead}, ${2 * maxBatch.events} / (select count(*) from owners)))) waiting
      union all
      (select ${ownerSql}, events.* from start, events where ${isToRetry} order by retry_at limit $1)),
    in_turn as (
@@ -161,7 +164,8 @@ const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean
 
 // ---- a batch
 
-// Planning the statements of a batch again and again would take longer than they do.
+// Whether the lock was acquired is a setting, so that the statements that are sent with this one can ask for it. Planning the
+// statements of a batch again and again would take longer than they do.
 const tryLockDispatch = prepared<object, []>(
   'lock event dispatch',
   `select set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -210,19 +214,19 @@ const handleBatch = (deps: DispatchDeps): Promise<number | 'crashes'> =>
 const markHandled = (db: AnyDb, events: readonly Event[]) =>
   sendWithCommit(db, markDispatched.query(events.map((event) => event.id)));
 
-/** `mark` is sent with what the listeners read: before any of them can crash the worker. */
+/** `sentFirst` is sent with what the listeners read, before any of them can crash the worker. */
 async function callListeners(
   db: AnyDb,
   { listeners, now, queues }: DispatchDeps,
   events: readonly Event[],
-  mark: CompiledQuery,
+  sentFirst: CompiledQuery,
 ): Promise<void> {
   const called = listeners.flatMap((listener) => {
     const matching = events.filter((event) => listener.names.includes(event.name));
     return listener.afterCommit === undefined || matching.length === 0 ? [] : [{ listener, matching }];
   });
   const reads = called.flatMap(({ listener, matching }) => listener.read?.(matching) ?? []);
-  const [, ...answers] = await sendTogether(db, mark, ...reads);
+  const [, ...answers] = await sendTogether(db, sentFirst, ...reads);
   for (const { listener, matching } of called) {
     const rows = listener.read === undefined ? [] : (answers.shift() ?? []);
     await listener.afterCommit?.(db, matching, { now, rows, queues });
@@ -241,10 +245,10 @@ const markNoEventInProgress = prepared<object, []>(
   'mark no event in progress',
   '/* service */ update event_dispatch_state set event_id = null',
 );
-const findPending = prepared<object, [string]>(
+const findPending = prepared<{ is_locked: boolean; is_pending: boolean }, [string]>(
   'find pending event',
-  `/* service */ select 1 from events where id = $1 and dispatched_at is null
-     and current_setting('plinth.may_dispatch') = 'true'`,
+  `/* service */ select current_setting('plinth.may_dispatch') = 'true' as is_locked,
+     exists (select 1 from events where id = $1 and dispatched_at is null) as is_pending`,
 );
 
 async function handleEach(deps: DispatchDeps): Promise<number> {
@@ -252,7 +256,9 @@ async function handleEach(deps: DispatchDeps): Promise<number> {
   const events = await listPending(deps.db, deps.pace.eventsOfOwner, false);
   for (const event of events) {
     try {
-      handled += await handleOne(deps, event);
+      const outcome = await handleOne(deps, event);
+      if (outcome === 'not locked') return handled; // what crashed is known to the worker that is dispatching
+      if (outcome === 'handled') handled += 1;
     } catch (error) {
       if (classifyFailure(error) !== undefined) throw error;
       deps.onFailure(event, error);
@@ -265,16 +271,17 @@ async function handleEach(deps: DispatchDeps): Promise<number> {
   return handled;
 }
 
-const handleOne = (deps: DispatchDeps, event: Event): Promise<number> =>
+const handleOne = (deps: DispatchDeps, event: Event): Promise<'handled' | 'not pending' | 'not locked'> =>
   transaction(deps.db, async (db) => {
-    const [, [pending]] = await sendTogether(db, tryLockDispatch.query(), findPending.query(event.id));
-    if (pending === undefined) return 0;
+    const [, [found]] = await sendTogether(db, tryLockDispatch.query(), findPending.query(event.id));
+    if (!found?.is_locked) return 'not locked';
+    if (!found.is_pending) return 'not pending';
     const [state] = await markEventInProgress(deps.db, event.id);
     if ((state?.event_crash_count ?? 0) >= maxCrashes)
       throw new Error('the worker crashed repeatedly while handling the event');
-    await callListeners(db, deps, [event], markNoEventInProgress.query());
+    await callListeners(db, deps, [event], markNoEventInProgress.query()); // undone by a crash
     await markHandled(db, [event]);
-    return 1;
+    return 'handled';
   });
 
 const maxRetryMs = 60 * 60 * 1000;

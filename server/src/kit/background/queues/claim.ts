@@ -74,36 +74,32 @@ interface NextDue {
   readonly in_ms: number | null;
 }
 
-interface LookAhead extends NextDue {
-  /** The last owner visited; null if there were no more owners. */
-  readonly last_owner: string | null;
-}
-
 const beforeFirstOwner = '00000000-0000-0000-0000-000000000000';
 const maxOwnersPerClaim = 500;
 
 export function createClaimer(queue: Queue, { db, slot }: ClaimDeps): Claimer {
   const claimWaiting = prepareClaim(`claim ${queue.name}`, queue, selectWaiting(queue));
   const claimOfOwners = prepareClaim(`claim of owners ${queue.name}`, queue, selectOfOwners(queue));
-  const lookAhead = prepareLookAhead(queue);
+  const findLastVisited = prepareFindLastVisited(queue);
   const findNextDue = prepareFindNextDue(queue);
   const lockName = `claim ${queue.name}`;
   let lastOwner = beforeFirstOwner;
   return {
     async claim(limit, here) {
       const prepare = queue.globalLimits === undefined ? prepareClaims : prepareSerialClaims;
-      const [, rows, [next]] = await transactionOf(
+      const [, [visited], rows, [next]] = await transactionOf(
         db,
         prepare.query(lockName, queue.asyncCommit ? 'off' : 'on'),
+        findLastVisited.query(lastOwner),
         claimWaiting.query(lastOwner, limit, slot.slot, slot.epoch, ...countRunning(queue, here)),
-        lookAhead.query(lastOwner),
+        findNextDue.query(),
       );
-      lastOwner = next?.last_owner ?? beforeFirstOwner;
+      lastOwner = visited?.owner ?? beforeFirstOwner;
       return { rows, nextDueInMs: next?.in_ms ?? undefined };
     },
     listStatements: (limit, here, owners) => [
       tryPrepareSerialClaims.query(lockName),
-      claimOfOwners.query(owners, limit, slot.slot, slot.epoch, ...countRunning(queue, here)),
+      claimOfOwners.query(owners, limit, slot.slot, slot.epoch, ...withoutQuarantined(countRunning(queue, here))),
       findNextDue.query(),
     ],
   };
@@ -120,6 +116,9 @@ function countRunning(queue: Queue, { claimedRows, finishedRows }: ClaimedHere):
   const byOwner = Map.groupBy(runningRows, (row) => String(Reflect.get(row, queue.owner)));
   return [quarantineLimit, [...byOwner.keys()], [...byOwner.values()].map((rows) => rows.length)];
 }
+
+/** The loop of the queue may be claiming a quarantined row just now. */
+const withoutQuarantined = ([, ...running]: RunningValues): RunningValues => [0, ...running];
 
 // ---- the transaction of a claim
 
@@ -191,11 +190,11 @@ function visitOwners({ name, owner }: Queue): string {
      where visited.step < ${maxOwnersPerClaim})`;
 }
 
-const prepareLookAhead = (queue: Queue) =>
-  prepared<LookAhead, [previousOwner: string]>(
-    `look ahead ${queue.name}`,
-    `/* service */ with recursive ${visitOwners(queue)}
-     select (${queueDueInMs(queue)}) as in_ms, (select owner from visited where step = ${maxOwnersPerClaim}) as last_owner`,
+/** After whom the next claim goes on. No row: at the beginning. Sent before the claim, which visits the same owners. */
+const prepareFindLastVisited = (queue: Queue) =>
+  prepared<{ owner: string }, [previousOwner: string]>(
+    `find last visited owner of ${queue.name}`,
+    `/* service */ with recursive ${visitOwners(queue)} select owner from visited where step = ${maxOwnersPerClaim}`,
   );
 
 const prepareFindNextDue = (queue: Queue) =>
