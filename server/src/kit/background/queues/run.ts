@@ -45,17 +45,21 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
   const stopping = new AbortController();
   const idle = new WakeableSleep();
   const claimedRows = new Map<Promise<void>, QueueRow>();
+  /** Rows that are claimed, and for which what they need is being read. */
+  const loadingRows = new Set<QueueRow>();
   /** Rows that have run and are being completed. They no longer count against any limit. */
   const finishedRows = new Set<QueueRow>();
   const claimer = createClaimer(queue, deps);
   const complete = createCompleter(queue, deps.db);
   const strays = createStrayRelease(queue, deps, idle.wake);
   let runsSinceClaim = 0;
+  let isStopping = false;
   /** Something is due that was not claimed, because a limit was reached. */
   let isDueLeft = false;
   deps.wake.listen(queue.name, idle.wake);
-  const countRunning = () => claimedRows.size - finishedRows.size;
-  const claimedHere = () => ({ claimedRows: [...claimedRows.values()], finishedRows });
+  const countRunning = () => claimedRows.size + loadingRows.size - finishedRows.size;
+  const listClaimed = () => [...claimedRows.values(), ...loadingRows];
+  const claimedHere = () => ({ claimedRows: listClaimed(), finishedRows });
 
   const runAndComplete = async (row: QueueRow) => {
     const startedAt = performance.now();
@@ -82,16 +86,19 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
     claimedRows.set(work, row);
   };
   const loadAndStart = async (rows: readonly QueueRow[]) => {
+    for (const row of rows) loadingRows.add(row);
     try {
       for (const row of (await queue.load?.(deps.db, rows)) ?? rows) start(row);
     } catch (error) {
       strays.report(rows);
       throw error;
+    } finally {
+      for (const row of rows) loadingRows.delete(row);
     }
   };
   /** Returns how long to sleep before the next claim. */
   const claimAndStart = async (): Promise<number> => {
-    await strays.releaseIfDue([...claimedRows.values()]);
+    await strays.releaseIfDue(listClaimed());
     const limit = Math.min(queue.concurrency - countRunning(), maxRowsPerClaim);
     isDueLeft = true;
     if (limit <= 0) return deps.wake.pollMs();
@@ -110,7 +117,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
   const loop = runLoop(idle, () =>
     claimAndStart().catch((error: unknown) => {
       deps.onError(queue.name, error);
-      strays.checkSoon(); // the claim may have committed although its answer was lost
+      strays.checkNext(); // the claim may have committed although its answer was lost
       return errorMs;
     }),
   );
@@ -118,7 +125,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
     async claimWithCommit(db, owners, attach) {
       const wakeOthers = () => deps.wake.notify(queue.name);
       const limit = Math.min(maxRunningForNew - countRunning(), maxRowsPerClaim);
-      if (limit <= 0 || queue.globalLimits === undefined) return afterCommit(db, wakeOthers);
+      if (limit <= 0 || isStopping || queue.globalLimits === undefined) return afterCommit(db, wakeOthers);
       const [prepare, claim, findNextDue] = claimer.listStatements(limit, claimedHere(), owners);
       strays.noteClaim();
       await sendWithCommit(db, prepare);
@@ -133,6 +140,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
       });
     },
     async stop(timeoutMs) {
+      isStopping = true;
       await loop.stop();
       await Promise.race([Promise.all(claimedRows.keys()), sleep(timeoutMs)]);
       await strays.releaseAll();
@@ -156,10 +164,6 @@ function createStrayRelease(queue: Queue, { db, slot }: QueueDeps, wake: () => v
   let claimedAt = Number.NEGATIVE_INFINITY;
   let isDue = false;
   let timer: NodeJS.Timeout | undefined;
-  const checkSoon = () => {
-    isDue = true;
-    claimedAt = performance.now();
-  };
   const checkIn = (ms: number) => {
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -174,11 +178,16 @@ function createStrayRelease(queue: Queue, { db, slot }: QueueDeps, wake: () => v
       claimedAt = performance.now();
       if (timer === undefined) checkIn(checkStraysMs.usual);
     },
-    checkSoon,
+    /** When the queue looks next. */
+    checkNext() {
+      isDue = true;
+      claimedAt = performance.now();
+    },
     /** These are claimed and will not run. */
     report(rows: readonly QueueRow[]) {
       found = [...found, ...rows.map((row) => row.id)];
-      checkSoon();
+      claimedAt = performance.now();
+      checkIn(checkStraysMs.found);
     },
     async releaseIfDue(running: readonly QueueRow[]) {
       if (!isDue) return;

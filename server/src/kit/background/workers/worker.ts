@@ -82,7 +82,8 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
     async stop() {
       const stopped = Promise.all([
         polling.stop(),
-        dispatcher.stop().then(() => Promise.all([...queues.values()].map((queue) => queue.stop(drainMs)))),
+        dispatcher.stop(),
+        ...[...queues.values()].map((queue) => queue.stop(drainMs)),
         runningJobs.stop(),
         running.stop(drainMs),
       ]);
