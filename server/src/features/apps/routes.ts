@@ -185,7 +185,6 @@ const shareRoutes = (guests: GuestInvitations): Route[] => [
     audits: ['app.shared'],
     answers: { 200: Share },
     refusals: [{ status: 400, code: 'role_not_assignable' }],
-    precheck: ({ db, access, params, now }) => guests.count(db, access, parseEmail(params.email), now),
     handle: ({ db, access, params, body, now }) =>
       putAppShare(db, access, parseEmail(params.email), body.role, guests, now),
   }),

@@ -33,20 +33,28 @@ export const listAppShares = async (db: Db, access: AppAccess) => [
   ...(await listInvitedShares(db, access)).map((share) => ({ ...share, status: 'invited' as const })),
 ];
 
-export const putAppShare = (
+/** Members first: for anybody else an invitation may be counted, in Redis, which must not happen under the lock. */
+export async function putAppShare(
   db: Db,
   access: AppAccess,
   email: string,
   role: ShareRole,
   guests: GuestInvitations,
   now: Date,
-) =>
-  withMembersLock(db, access, async (db) => {
+) {
+  const shareIfMember = async (db: Db) => {
     const member = await findMemberWithShare(db, access, email);
-    return member === undefined
-      ? shareWithGuest(db, access, email, role, guests, now)
-      : shareWithMember(db, access, member, role, now);
-  });
+    return member && shareWithMember(db, access, member, role, now);
+  };
+  const shared = await withMembersLock(db, access, shareIfMember);
+  if (shared !== undefined) return shared;
+  await guests.count(db, access, email, now);
+  return withMembersLock(
+    db,
+    access,
+    async (db) => (await shareIfMember(db)) ?? shareWithGuest(db, access, email, role, guests, now),
+  );
+}
 
 async function shareWithMember(
   db: Db,
