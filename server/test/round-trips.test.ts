@@ -94,7 +94,7 @@ const operations: Readonly<Record<string, Operation>> = {
     run: (_, id) => call('DELETE', `${appPath}/users/${id}`),
   },
   updateMemberRole: {
-    roundTrips: 5, // the person by e-mail address, without and with the lock, and their entry after the change
+    roundTrips: 3,
     run: (turn) => call('PUT', `/api/workspace/members/${member.email}/role`, { role: turn % 2 ? 'editor' : 'viewer' }),
   },
   createAgentWebhook: { roundTrips: 3, run: () => call('POST', webhooks, target) },

@@ -62,18 +62,39 @@ const buildStatement = (columns: string, joins: string, workspace: string, by: '
   left join memberships m on m.workspace_id = w.id and m.user_id = c.user_id
   where c.${by} = $1 and c.revoked_at is null and u.deactivated_at is null) x`;
 
-function prepareLookup<Row extends LookupResult>(name: string, text: string) {
-  const read = preparedRead<{ found: Row }, readonly [hash: Buffer, id: string | null]>(name, text);
-  return async (db: AnyDb, hash: Buffer, id: string | null): Promise<Row | undefined> =>
-    (await read(db, hash, id))[0]?.found;
+type LookupValues = readonly [hash: Buffer, id: string | null];
+
+function prepareLookup<Row extends LookupResult, Values extends readonly unknown[] = LookupValues>(
+  name: string,
+  text: string,
+) {
+  const read = preparedRead<{ found: Row }, Values>(name, text);
+  return async (db: AnyDb, ...values: Values): Promise<Row | undefined> => (await read(db, ...values))[0]?.found;
 }
 
-/**
- * In a workspace: the one the credential is bound to, or the requested one (`$2`), the last used or the first joined.
- */
+/** The workspace the credential is bound to, or the requested one (`$2`), the last used or the first joined. */
+const chosenWorkspace = `${boundWorkspace}, $2::uuid, ${lastUsedOrFirstJoined}`;
+
+/** In a workspace. */
 export const lookUpWorkspace = prepareLookup<LookupResult>(
   'look up workspace',
-  buildStatement('', '', `${boundWorkspace}, $2::uuid, ${lastUsedOrFirstJoined}`),
+  buildStatement('', '', chosenWorkspace),
+);
+
+export type PersonLookup = LookupResult & { person: 'member' | 'invitation' | null };
+
+/** As `lookUpWorkspace`, and whether a member or an open invitation of the workspace has the e-mail address `$3`. */
+export const lookUpPerson = prepareLookup<PersonLookup, readonly [...LookupValues, email: string]>(
+  'look up person',
+  buildStatement(
+    `, case
+      when exists (select from users pu join memberships pm on pm.user_id = pu.id
+        where pu.email = $3 and pm.workspace_id = w.id) then 'member'
+      when exists (select from invitations i
+        where i.workspace_id = w.id and i.email = $3 and i.accepted_at is null) then 'invitation' end as person`,
+    '',
+    chosenWorkspace,
+  ),
 );
 
 // ---- an app in the path
@@ -250,12 +271,10 @@ export type AppDataRowLookup<Row> = AppDataLookup & { resource: Row | null };
 export const prepareAppDataRowLookup = <Row>(table: string) =>
   prepareRowLookup<AppDataRowLookup<Row>>(`look up app data with ${table}`, table, dataColumns, dataJoins);
 
-function prepareRowLookup<Found>(name: string, table: string, columns: string, joins: string) {
+function prepareRowLookup<Row extends LookupResult>(name: string, table: string, columns: string, joins: string) {
   const joinRow = `left join ${table} r on r.app_id = a.id and r.id = $3::uuid`;
   const text = buildAppStatement('null', `${columns}, r as resource`, `${joins} ${joinRow}`);
-  type Values = readonly [hash: Buffer, appId: string | null, rowId: string | null];
-  const read = preparedRead<{ found: Found }, Values>(name, text);
-  return async (db: AnyDb, ...values: Values) => (await read(db, ...values))[0]?.found;
+  return prepareLookup<Row, readonly [...LookupValues, rowId: string | null]>(name, text);
 }
 
 // ---- a row of a feature's table

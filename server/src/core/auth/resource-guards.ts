@@ -16,8 +16,10 @@ import {
   type JsonRow,
   type LookupResult,
   lookUpApp,
+  lookUpPerson,
   lookUpTrashedApp,
   lookUpWorkspace,
+  type PersonLookup,
   prepareAppRowLookup,
   prepareResourceLookup,
   type ResourceLookup,
@@ -437,17 +439,46 @@ export function nestedAppRow<Noun extends string, Row>(
   guard: Guard<AppAccess>,
   { noun, table, fromJson, pathParam = `${noun}_id` }: AppRowOptions<Noun, Row>,
 ): Guard<WithRow<AppAccess, Noun, Row>> {
-  const code = `${noun}_not_found`;
   const lookUpRow = prepareAppRowLookup<Row>(table);
+  return nestedInLookup(guard, noun, {
+    lookUp: (db, hash, { params }) =>
+      lookUpRow(db, hash, idOrNull(params[guard.pathParam ?? '']), idOrNull(params[pathParam])),
+    findRow: ({ resource }: AppRowLookup<Row>) => (resource === null ? undefined : fromJson(resource)),
+  });
+}
+
+/**
+ * As `nestedResource`, for a person of the workspace, whom the path names by `email`. Whether they are a member, or invited, comes
+ * with the lookup, without a second query.
+ */
+export function nestedPerson(guard: Guard<WorkspaceAccess>, accepts: 'members' | 'members and invitations') {
+  const readEmail = ({ params }: Exchange) => (params.email ?? '').toLowerCase();
+  return nestedInLookup(guard, 'member', {
+    lookUp: (db, hash, exchange) => lookUpPerson(db, hash, readRequestedWorkspace(exchange), readEmail(exchange)),
+    findRow: ({ person }: PersonLookup, exchange) =>
+      person === 'member' || (person === 'invitation' && accepts === 'members and invitations')
+        ? { email: readEmail(exchange) }
+        : undefined,
+  });
+}
+
+/** A nested row that comes with the lookup. */
+function nestedInLookup<Proof, Noun extends string, Row, Lookup extends LookupResult>(
+  guard: Guard<Proof>,
+  noun: Noun,
+  row: {
+    lookUp(db: AnyDb, hash: Buffer, exchange: Exchange): Promise<Lookup | undefined>;
+    findRow(lookup: Lookup, exchange: Exchange): Row | undefined;
+  },
+): Guard<WithRow<Proof, Noun, Row>> {
+  const code = `${noun}_not_found`;
   return {
     ...guard,
     refusals: [...guard.refusals, { status: 404, code }],
-    lookUp: (db, hash, { params }) =>
-      lookUpRow(db, hash, idOrNull(params[guard.pathParam ?? '']), idOrNull(params[pathParam])),
-    decide: (lookup: AppRowLookup<Row>, exchange) => {
-      const row = lookup.resource === null ? undefined : fromJson(lookup.resource);
-      return addRow(guard.decide(lookup, exchange), noun, row as Row); // `loadNested` refuses undefined, after the plan check
-    },
+    lookUp: row.lookUp,
+    // `loadNested` refuses undefined, after the plan check.
+    decide: (lookup: Lookup, exchange) =>
+      addRow(guard.decide(lookup, exchange), noun, row.findRow(lookup, exchange) as Row),
     loadNested: async (_db, proof) => {
       if (proof[noun] === undefined) throw notFound(code);
       return proof;

@@ -1,12 +1,25 @@
 // Owns the answer to a change of one person: their entry as the members list shows it.
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { sendWithCommitForRows } from '../../kit/db/send.ts';
 import type { Db } from '../../tables.ts';
 import { type MemberEntry, presentMember } from './contract.ts';
 import { monthNumberOf, monthParityOf } from './directory-refresh.ts';
-import { getDirectoryRow } from './store.ts';
+import { selectDirectoryRow } from './store.ts';
 
-export async function getMemberEntry(db: Db, access: WorkspaceAccess, email: string, now: Date): Promise<MemberEntry> {
+/** Call after the change, in its transaction. Returns a function that returns the entry once the transaction has committed. */
+export async function requestEntryWithCommit(
+  db: Db,
+  access: WorkspaceAccess,
+  email: string,
+  now: Date,
+): Promise<() => MemberEntry> {
   const month = monthNumberOf(now);
-  const { default_limit, ...row } = await getDirectoryRow(db, access, email, { parity: monthParityOf(month), month });
-  return presentMember(row, access, default_limit, now);
+  const select = selectDirectoryRow(db, access, email, { parity: monthParityOf(month), month });
+  const sent = await sendWithCommitForRows(db, select);
+  return () => {
+    const [found] = sent.rows;
+    if (found === undefined) throw new Error('a person who was just changed is not in the member directory');
+    const { default_limit, ...row } = found;
+    return presentMember(row, access, default_limit, now);
+  };
 }

@@ -189,13 +189,13 @@ export async function compactTally(db: Db, workspace_id: string): Promise<void> 
 }
 
 /** One person of the workspace, as a member or, if they have not joined, as an invitation. */
-export async function getDirectoryRow(
+export function selectDirectoryRow(
   db: Db,
   { workspace_id }: WorkspaceAccess,
   email: string,
   { parity, month }: { parity: 'even' | 'odd'; month: number },
-): Promise<DirectoryRow & { default_limit: number | null }> {
-  const { rows } = await sql<DirectoryRow & { default_limit: number | null }>`
+): CompiledQuery<DirectoryRow & { default_limit: number | null }> {
+  return sql<DirectoryRow & { default_limit: number | null }>`
     select d.id, case when d.joined then d.id end as user_id, d.joined, d.role, d.access_state,
       d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at, d.apps_owned, d.apps_shared, d.agents_owned,
       d.agents_shared, case when d.${sql.raw(`${parity}_month`)} = ${month} then d.${sql.raw(`${parity}_credits`)} else 0 end
@@ -205,8 +205,5 @@ export async function getDirectoryRow(
       select id from users where email = ${email}
       union all
       select id from invitations where workspace_id = ${workspace_id} and email = ${email} and accepted_at is null)
-    order by d.joined desc limit 1`.execute(db);
-  const [row] = rows;
-  if (row === undefined) throw new Error('a person who was just changed is not in the member directory');
-  return row;
+    order by d.joined desc limit 1`.compile(db);
 }

@@ -20,7 +20,7 @@ import type { Publish } from '../../../events.ts';
 import { type Notes, noNotes, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import type { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { getMemberEntry } from '../entry.ts';
+import { requestEntryWithCommit } from '../entry.ts';
 import {
   type AssignableRole,
   checkAccessChange,
@@ -49,14 +49,14 @@ async function changeOne(
   now: Date,
 ) {
   const { email } = access.member;
-  return withMembersLock(db, access, async (db) => {
+  const { changed, readEntry } = await withMembersLock(db, access, async (db) => {
     const person = (await findMembersOrInvitations(db, access, [email])).get(email);
     const problem = await check(person, db);
     if (problem !== undefined || person === undefined) throw problem ?? memberNotFound();
     const changed = await change(db, person);
-    const entry = await getMemberEntry(db, access, email, now);
-    return changed ? entry : unchanged(entry);
+    return { changed, readEntry: await requestEntryWithCommit(db, access, email, now) };
   });
+  return changed ? readEntry() : unchanged(readEntry());
 }
 
 export const setRole = (db: Db, access: MemberAccess, role: AssignableRole, now: Date) =>

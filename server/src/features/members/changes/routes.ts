@@ -1,12 +1,9 @@
 // Owns the routes of member changes.
 import { sessionOrToken, writeCredentials } from '../../../core/auth/credentials.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
-import { nestedResource, unlimitedToken, workspaceAs } from '../../../core/auth/resource-guards.ts';
+import { nestedPerson, unlimitedToken, workspaceAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
-import { findMember, findMembersOrInvitations } from '../../../core/identity/members.ts';
 import { Success } from '../../../kit/http/shapes.ts';
-import type { Db } from '../../../tables.ts';
 import { MemberEntry } from '../contract.ts';
 import { removeMembers, setCreditLimits, setRoles } from './bulk.ts';
 import {
@@ -34,11 +31,8 @@ import {
 } from './contract.ts';
 
 const admin = unlimitedToken(workspaceAs('admin'));
-const findListedByEmail = async (db: Db, access: WorkspaceAccess, email: string) =>
-  (await findMembersOrInvitations(db, access, [email.toLowerCase()])).get(email.toLowerCase());
-
-const memberOrInvitation = nestedResource(admin, 'member', findListedByEmail, 'email');
-const joinedMember = nestedResource(admin, 'member', findMember, 'email');
+const memberOrInvitation = nestedPerson(admin, 'members and invitations');
+const joinedMember = nestedPerson(admin, 'members');
 
 const memberChanges = perMinute(30, 'workspace', { group: 'member' });
 const bulkRejected = { status: 400, code: 'bulk_rejected' } as const;
