@@ -47,8 +47,7 @@ interface Operation {
 
 const nameTurn = (turn: number) => `turn ${turn}`;
 
-// The aim is 3 for a change of one row: the lookup, the change, the commit. Those above it read a nested row or check a rule
-// between the lookup and the change, or read the row again after it. They may become fewer, never more.
+// A change of one row takes 3 at most: the lookup, the change, the commit. They may become fewer, never more.
 const operations: Readonly<Record<string, Operation>> = {
   getApp: { roundTrips: 1, run: () => call('GET', appPath) },
   getRecord: { roundTrips: 1, run: () => call('GET', `${appPath}/entities/Task/${record.id}`) },
