@@ -371,6 +371,24 @@ describe('claimWithCommit', () => {
     await expect.poll(effects).toEqual(['0']);
   });
 
+  it('leaves no claim behind if the queue is stopped before the commit', async () => {
+    const running = start(buildQueue(limits));
+    await new Promise((resolve) => setTimeout(resolve, 300)); // the first claim of the queue is over
+    let stopped: Promise<void> | undefined;
+    const dispatchEnded = Promise.withResolvers<void>();
+    await transaction<never, void>(db, async (db) => {
+      await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owners[0]}, 'late', now())`.execute(
+        db,
+      );
+      await running.claimWithCommit(db, [owners[0]], attach);
+      stopped = running.stop(5_000, dispatchEnded.promise);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    dispatchEnded.resolve();
+    await stopped;
+    expect(await findRow('late')).toMatchObject({ claimed_slot: null, due_at: null });
+  });
+
   it('loads rows that were waiting before', async () => {
     const notes: (string | null)[] = [];
     const release = Promise.withResolvers<object>();

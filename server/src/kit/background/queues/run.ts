@@ -28,8 +28,11 @@ export interface RunningQueue {
    * Rows beyond a limit are left to the workers that claim next. For queues with global limits.
    */
   claimWithCommit(db: AnyDb, owners: readonly string[], attach: (row: QueueRow) => QueueRow | undefined): Promise<void>;
-  /** Claims nothing more, waits at most `timeoutMs` for running rows, and releases the claims of the others. */
-  stop(timeoutMs: number): Promise<void>;
+  /**
+   * Claims nothing more, waits at most `timeoutMs` for running rows, and releases the claims of the others. `dispatchEnded`: what
+   * `claimWithCommit` was called with has committed or failed.
+   */
+  stop(timeoutMs: number, dispatchEnded?: Promise<void>): Promise<void>;
 }
 
 export interface QueueDeps extends ClaimDeps {
@@ -139,10 +142,10 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
         if ((next.rows[0]?.in_ms ?? 1) <= 0) wakeOthers();
       });
     },
-    async stop(timeoutMs) {
+    async stop(timeoutMs, dispatchEnded = Promise.resolve()) {
       isStopping = true;
       await loop.stop();
-      await Promise.race([Promise.all(claimedRows.keys()), sleep(timeoutMs)]);
+      await Promise.race([dispatchEnded.then(() => Promise.all(claimedRows.keys())), sleep(timeoutMs)]);
       await strays.releaseAll();
       stopping.abort(new Error('the worker is stopping'));
     },

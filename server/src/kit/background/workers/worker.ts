@@ -80,10 +80,11 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
   const runningJobs = runJobs(jobs, db, clock, wake, onError);
   return {
     async stop() {
+      const dispatchEnded = dispatcher.stop();
       const stopped = Promise.all([
         polling.stop(),
-        dispatcher.stop(),
-        ...[...queues.values()].map((queue) => queue.stop(drainMs)),
+        dispatchEnded,
+        ...[...queues.values()].map((queue) => queue.stop(drainMs, dispatchEnded)),
         runningJobs.stop(),
         running.stop(drainMs),
       ]);
