@@ -7,7 +7,7 @@ import type { ReceivedRequest } from '../sandbox/src/webhook-endpoint.ts';
 import { type CallerKind, mayCall, type TenantLetter } from './tenant-isolation/caller-kinds.ts';
 import { type Environment, startEnvironment } from './tenant-isolation/environment.ts';
 import { inspect } from './tenant-isolation/inspect.ts';
-import { findLeak, type HiddenData, hasMatches, hiddenDataFor } from './tenant-isolation/oracle.ts';
+import { excerptOf, findLeak, type HiddenData, hasMatches, hiddenDataFor } from './tenant-isolation/oracle.ts';
 import { type Journal, startJournal } from './tenant-isolation/owner.ts';
 import { checkPlantedLeaks } from './tenant-isolation/planted-leaks.ts';
 import { rememberIds } from './tenant-isolation/remember-ids.ts';
@@ -50,6 +50,7 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
         by_kind: tally.byKind,
         by_aim: tally.byAim,
         by_operation: tally.byOperation,
+        server_errors: tally.serverErrors,
         leaks: tally.leaks,
         wrong_at_the_end: wrong.slice(0, 20),
         planted: seen,
@@ -57,7 +58,10 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
       judged: [
         { bar: "no answer contains anything of an app that is not the caller's", met: tally.leaks.length === 0 },
         { bar: 'the final state and the received events match the journal', met: wrong.length === 0 },
-        { bar: 'no answer is a 5xx', met: tally.share(undefined, (status) => status >= 500) === 0 },
+        {
+          bar: 'no answer is a 5xx, except of services that the drill does not run',
+          met: tally.countServerErrors() === 0,
+        },
         { bar: `>= ${ownBar} of the operations on own resources succeed`, met: own >= ownBar },
         { bar: `<= ${limitedBar} of all are stopped by a rate limit`, met: limited <= limitedBar },
         { bar: 'every planted leak and change is seen', met: Object.values(seen).every(Boolean) },
@@ -68,6 +72,9 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
     await environment.close();
   }
 };
+
+/** Each starts a process that works for a second. More of them would leave less time for everything else. */
+const costly = new Set(['runSecurityScan', 'publishApp']);
 
 const aims: readonly Aim[] = ['own', 'mixed', 'foreign', 'foreign', 'foreign'];
 
@@ -87,20 +94,22 @@ async function drill(
     ]),
   );
   const choices = environment.kinds.flatMap((kind) => Array<CallerKind>(kind.weight * 2).fill(kind));
-  const mayDo = new Map(environment.kinds.map((kind) => [kind, ops.filter((op) => mayCall(kind, op.route))]));
+  const chosen = ops.flatMap((op) => Array<TestedOperation>(costly.has(op.route.name) ? 1 : 10).fill(op));
+  const mayDo = new Map(environment.kinds.map((kind) => [kind, chosen.filter((op) => mayCall(kind, op.route))]));
   let started = 0;
   const client = async () => {
     while (started < operations) {
       started += 1;
       if (started % Math.ceil(operations / 10) === 0) progress(`${started} of ${operations} operations`);
       const kind = pick(choices);
-      const { attack, sent } = buildRequest(...chooseRequest(environment, kind, ops, mayDo.get(kind) ?? []));
+      const { attack, sent } = buildRequest(...chooseRequest(environment, kind, chosen, mayDo.get(kind) ?? []));
       const answer = await environment.send(sent);
       rememberIds(attack, answer);
-      const where = findLeak(hidden.get(kind) as HiddenData, answer);
-      if (where !== undefined) tally.leak(attack, sent, answer, where);
-      if (attack.probes && answer.status < 300 && hasMatches(answer.body)) tally.leak(attack, sent, answer, 'filter');
-      tally.count(attack, answer.status);
+      const secret = hidden.get(kind) as HiddenData;
+      const found = attack.probes && answer.status < 300 && hasMatches(answer.body) ? 'filter' : undefined;
+      const where = findLeak(secret, answer) ?? found;
+      if (where !== undefined) tally.leak(attack, sent, answer.status, where, excerptOf(secret, answer.body));
+      tally.count(attack, answer);
     }
   };
   const owner = async () => {

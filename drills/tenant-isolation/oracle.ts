@@ -45,6 +45,12 @@ export function findLeak({ texts, ids }: HiddenData, { headers, body }: HttpResp
   return cursor && texts.test(Buffer.from(cursor, 'base64url').toString()) ? 'cursor' : undefined;
 }
 
+/** The part of a body around the first hidden text, for the report. */
+export function excerptOf({ texts }: HiddenData, body: string): string {
+  const at = Math.max(0, body.search(texts) - 200);
+  return body.slice(at, at + 300);
+}
+
 /** A filter on a text that only the victim has must match nothing anywhere. */
 export const hasMatches = (body: string): boolean => /"(count|deleted)":[1-9]|"items":\[\{/.test(body);
 

@@ -5,14 +5,20 @@ import type { Aim, AttackRequest } from './requests.ts';
 type Counts = Record<string, Record<string, number>>;
 
 const shown = 20;
+const outsideServices = /^\w+ 503 (ad_platform_unavailable|model_not_configured|model_unavailable)$/;
 
 export class Tally {
   readonly byKind: Counts = {};
   readonly byOperation: Record<string, number> = {};
+  readonly serverErrors: Record<string, number> = {};
   readonly leaks: string[] = [];
   readonly #statuses: Record<string, Map<number, number>> = {};
 
-  count({ kind, aim, op }: AttackRequest, status: number): void {
+  count({ kind, aim, op }: AttackRequest, { status, body }: HttpResponse): void {
+    if (status >= 500) {
+      const failure = `${op.route.name} ${status} ${/"code":"(\w+)"/.exec(body)?.[1]}`;
+      this.serverErrors[failure] = (this.serverErrors[failure] ?? 0) + 1;
+    }
     this.byKind[kind.name] ??= {};
     const row = this.byKind[kind.name] as Record<string, number>;
     const column = `${Math.floor(status / 100)}xx`;
@@ -23,13 +29,20 @@ export class Tally {
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
+  /** How many answers say that something of ours failed. */
+  countServerErrors(): number {
+    const ours = Object.entries(this.serverErrors).filter(([failure]) => !outsideServices.test(failure));
+    return ours.reduce((sum, [, count]) => sum + count, 0);
+  }
+
   leak(
     { kind, aim, op }: AttackRequest,
     { method, path }: HttpRequest,
-    { status, body }: HttpResponse,
+    status: number,
     where: string,
+    excerpt: string,
   ): void {
-    const line = `${op.route.name} by ${kind.name}, ${aim}, in ${where}: ${method} ${path} → ${status} ${body.slice(0, 300)}`;
+    const line = `${op.route.name} by ${kind.name}, ${aim}, in ${where}: ${method} ${path} → ${status} ${excerpt}`;
     if (this.leaks.length < shown) this.leaks.push(line);
   }
 

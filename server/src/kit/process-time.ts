@@ -63,6 +63,9 @@ export function hold<Result>(work: () => Result): Result {
 /** Counts work of the current request that was measured bit by bit. */
 export const countHold = (heldMs: number): void => holder.getStore()?.(heldMs);
 
+/** Counts work of the current request that is done in a callback of something else. Undefined if nothing counts. */
+export const currentHolder = (): ((heldMs: number) => void) | undefined => holder.getStore();
+
 const sliceMs = 5;
 
 /** Maps a list that may be long, and lets others run every few milliseconds. */

@@ -9,10 +9,11 @@
 // aborted, and PostgreSQL answers the commit with ROLLBACK, which Kysely reports. Outside of a transaction, nothing may be sent
 // behind a statement on whose success it depends. `begin` has no Sync of its own: if it fails, PostgreSQL skips the statement
 // that follows it, which would otherwise take effect without a transaction.
+import type { Socket } from 'node:net';
 import pg from 'pg';
 // @ts-expect-error: pg exports this file without types.
 import { prepareValue } from 'pg/lib/utils.js';
-import { hold } from '../process-time.ts';
+import { currentHolder, hold, usedMs } from '../process-time.ts';
 
 const statementNames = new Map<string, string>();
 const statementTexts = new Map<string, string>();
@@ -42,6 +43,31 @@ interface Connection {
   endCopyFrom(): void;
 }
 
+/** By query: counts what its request holds the process for. */
+const holders = new WeakMap<object, (heldMs: number) => void>();
+const largeChunkBytes = 16 * 1024;
+
+/**
+ * Counts the parsing of large answers, which happens in callbacks of the socket, for the request that asked for them, and lets
+ * others run between the chunks: a socket is otherwise read until nothing is left.
+ */
+function parseInTurn(client: pg.Client): void {
+  const inner = client as unknown as { connection: { stream: Socket }; _activeQuery: object | null };
+  const { stream } = inner.connection;
+  let count: ((heldMs: number) => void) | undefined;
+  let startedAt: number | undefined;
+  stream.prependListener('data', (chunk: Buffer) => {
+    startedAt = chunk.length < largeChunkBytes ? undefined : usedMs();
+    count = holders.get(inner._activeQuery ?? client);
+  });
+  stream.on('data', () => {
+    if (startedAt === undefined) return;
+    count?.(usedMs() - startedAt);
+    stream.pause();
+    setImmediate(() => stream.resume());
+  });
+}
+
 type Callback = (error: Error | undefined, result: unknown) => void;
 
 const begin = { name: 'begin', text: 'begin' };
@@ -55,6 +81,11 @@ export function createClientClass(onStatement: ((text: string) => void) | undefi
     #isCorked = false;
     /** Nothing else may be sent while PostgreSQL expects rows. */
     #copying: Promise<unknown> | undefined;
+
+    constructor(config?: string | pg.ClientConfig) {
+      super(config);
+      this.once('connect', () => parseInTurn(this));
+    }
 
     // biome-ignore lint/suspicious/noExplicitAny: pg overloads this method many ways; (text, values) is Kysely's.
     override query(query: any, ...rest: any[]): any {
@@ -102,7 +133,10 @@ export function createClientClass(onStatement: ((text: string) => void) | undefi
       this.#isBeginPending = false;
       const config = { text, values: converted, name: statementNames.get(text) };
       this.#cork();
-      hold(() => super.query(isFirst ? new FirstStatement(config, callback) : new pg.Query(config, callback)));
+      const query = isFirst ? new FirstStatement(config, callback) : new pg.Query(config, callback);
+      const holder = currentHolder();
+      if (holder !== undefined) holders.set(query, holder);
+      hold(() => super.query(query));
       return promise;
     }
 

@@ -1,8 +1,9 @@
 // Tests of connections and transactions, with a proxy that counts round trips and fails as a network does.
 import { sql } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
 import { cloneTemplate } from '../../../test/support/template.ts';
+import { createProcessTime } from '../process-time.ts';
 import {
   type AnyDb,
   afterCommit,
@@ -78,6 +79,36 @@ describe('a silent server', () => {
     expect(classifyFailure(failure)).toBe('connection_lost');
     expect((await sql`select 4 as four`.execute(impatient.db)).rows).toEqual([{ four: 4 }]);
     await reopen();
+  });
+});
+
+describe('a large answer', () => {
+  const selectMany = sql`select i, i::text as text, now() as at from generate_series(1, 200000) as i`;
+
+  it('lets others run between its chunks', async () => {
+    const client = await owner.pool.connect();
+    let [chunks, mostInOneTurn] = [0, 0];
+    client.connection.stream.on('data', () => {
+      if (chunks === 0) setImmediate(() => (chunks = 0));
+      chunks += 1;
+      mostInOneTurn = Math.max(mostInOneTurn, chunks);
+    });
+    const answer = client.query(selectMany.compile(owner.db).sql, []);
+    await new Promise((resolve) => setImmediate(resolve)); // it is sent
+    for (const end = performance.now() + 300; performance.now() < end; ); // and much of the answer has arrived
+    await answer;
+    client.release();
+    expect(mostInOneTurn).toBeLessThan(5); // a socket is otherwise read up to 32 times in one turn
+  });
+
+  it('counts for the request that asked for it', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] }); // nothing is earned back meanwhile
+    const time = createProcessTime();
+    time.run('another workspace', () => {});
+    const selectTimes = sql`select ${sql.raw(Array(10).fill('now()').join(', '))} from generate_series(1, 80000)`;
+    await time.run('a workspace', () => selectTimes.execute(owner.db));
+    expect([time.mayRun('a workspace'), time.mayRun('another workspace')]).toEqual([false, true]);
+    vi.useRealTimers();
   });
 });
 

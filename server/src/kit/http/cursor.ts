@@ -23,7 +23,7 @@ export interface Cursors {
     limit: number,
     binding: CursorBinding,
     now: Date,
-    present: (row: Row) => Item,
+    present: (row: Row, index: number) => Item,
     positionOf: (row: Row) => Position,
   ): Page<Item>;
 }

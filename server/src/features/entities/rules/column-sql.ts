@@ -40,7 +40,7 @@ export const columnTypes = {
   is_sample: 'boolean',
 } as const;
 
-const isoText = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+export const isoText = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const columnTexts = {
   id: 'r.id::text',

@@ -1,9 +1,11 @@
 // Owns the queries for records that rules allow and a filter or key matches. Rules, filter, sort and position are one
 // statement, which reads entity_keys instead of all records where a key narrows the result.
 import { CompiledQuery } from 'kysely';
+import pg from 'pg';
 import { prepared, readWithTimeLimit } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
 import type { RuleOperation } from '../../rules/checks.ts';
+import { isoText } from '../../rules/column-sql.ts';
 import { type Decision, decideCondition, listEqualities } from '../../rules/decide.ts';
 import { formatPath } from '../../rules/properties.ts';
 import { compileQuery, compileVisibility } from '../../rules/query.ts';
@@ -11,19 +13,22 @@ import type { Condition, DataRecord } from '../../rules/rule.ts';
 import { compileSort } from '../../rules/sort.ts';
 import { compileDecision } from '../../rules/sql.ts';
 import { digestValue, unindexedValue } from '../../schemas/keys.ts';
-import { type RecordColumns, readLimitMs, toDataRecord } from '../../schemas/store.ts';
+import { readLimitMs } from '../../schemas/store.ts';
 import type { ListQuery } from '../list-query.ts';
 import type { RecordAccess } from '../record.ts';
 import type { EntityScope } from './records.ts';
 
-export interface RecordPageRow {
-  readonly record: DataRecord;
-  readonly position: string[];
+export interface RecordPageRow extends DataRecord {
+  /** As text, because only that of a page's last row is used. */
+  readonly position: string;
   /** The size of the data, as JSON, of this record and all before it. */
-  readonly bytesSoFar: number;
+  readonly bytes_so_far: number;
 }
 
-/** One page, which ends with the first record that exceeds `maxBytes`. */
+const textArrayType: number = 1009; // in pg_type
+export const parsePosition: (position: string) => string[] = pg.types.getTypeParser(textArrayType);
+
+/** One page, which ends with the first record that exceeds `maxBytes`. The database writes its times: that costs the least. */
 export async function listMatchingRecords(
   db: Db,
   access: RecordAccess,
@@ -35,17 +40,17 @@ export async function listMatchingRecords(
   const order = compileSort(sort, toQueryContext(access), params);
   const matching = await writeFromAndWhere(db, access, ['read'], query, params);
   const rest = after === undefined ? '' : ` and ${order.after(after)}`;
-  const rows = await queryWithTimeLimit<RecordColumns & { readonly position: string[]; readonly bytes: number }>(
+  return queryWithTimeLimit<RecordPageRow>(
     db,
-    `select * from (
-       select r.id, r.data, r.created_by, r.created_by_id, r.created_date, r.updated_date, r.is_sample, r.size_bytes,
-         ${order.position} as position, sum(r.size_bytes) over w as bytes, row_number() over w as nth
+    `select id, data, created_by, created_by_id, created_date, updated_date, is_sample, position, bytes_so_far from (
+       select r.id, r.data, r.created_by, r.created_by_id, r.is_sample, r.size_bytes,
+         ${isoText('r.created_date')} as created_date, ${isoText('r.updated_date')} as updated_date,
+         ${order.position}::text as position, sum(r.size_bytes) over w as bytes_so_far, row_number() over w as nth
        ${matching}${rest} window w as (order by ${order.by} rows unbounded preceding)
        order by ${order.by} limit ${params.bind(limit)}) page
-     where bytes - size_bytes <= ${params.bind(maxBytes)} order by nth`,
+     where bytes_so_far - size_bytes <= ${params.bind(maxBytes)} order by nth`,
     params.values,
   );
-  return rows.map((row) => ({ record: toDataRecord(row), position: row.position, bytesSoFar: row.bytes }));
 }
 
 export async function countMatchingRecords(db: Db, access: RecordAccess, query: Condition): Promise<number> {
