@@ -45,7 +45,7 @@ export interface Environment {
   /** Rate limits begin anew, so that no way profits from an earlier one. */
   resetLimits(): Promise<unknown>;
   /** Waits until what the last way left behind is worked off, so that it does not count as the next way's doing. */
-  settle(): Promise<void>;
+  settle(): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -132,7 +132,7 @@ async function build(
       return report;
     },
     resetLimits: redis.flush,
-    settle: () => waitUntilIdle(watch.db),
+    settle: () => Promise.all([waitUntilIdle(watch.db), waitUntilServed(url, workspace)]),
   };
 }
 
@@ -147,6 +147,12 @@ async function waitUntilIdle(db: Db): Promise<void> {
       and (select count(*) from events where dispatched_at is null) < 10 as is_idle`.execute(db);
     if (rows[0]?.is_idle) return;
   }
+}
+
+/** The hostile workspace has waited for what it held the process for: the next way starts without that debt. */
+async function waitUntilServed(url: string, { apps, members }: HostileWorkspace): Promise<void> {
+  const headers = { authorization: `Bearer ${members[0]}` };
+  await fetch(`${url}/api/apps/${apps[0]}`, { headers, signal: AbortSignal.timeout(maxSettleMs) }).catch(() => {});
 }
 
 /** A process that gives way to every other one. */

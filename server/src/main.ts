@@ -33,19 +33,19 @@ const plain = (usage: string, description: string, run: () => Promise<void>): Co
   },
 });
 
-// Compiled modules are kept beside the packages, where only those can write who can change the code. Without them a process
-// takes 4.5 s to start instead of 3.1 s, and after a crash of all workers nothing is delivered until one has started. Node writes
-// them when a process exits; the API and workers write them once they are loaded, because a killed process writes nothing.
-enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/plinth', import.meta.url)));
+// Workers keep their compiled modules beside the packages, where only those can write who can change the code. Without them a
+// worker takes 4.5 s to start instead of 3.1 s, and after a crash of all workers nothing is delivered until one has started. The
+// API does without: they take 50 MB of memory. Node would write them when a process exits, and a killed one writes nothing.
+const compiledModules = fileURLToPath(new URL('../../node_modules/.cache/plinth', import.meta.url));
 
 // A command is loaded when it runs: the API takes seconds to load, and most commands do not need it.
 const commands: Readonly<Record<string, Command>> = {
   api: plain('api', 'serve the API', async () => {
     const { api } = await import('./commands/api.ts');
-    flushCompileCache();
     await api();
   }),
   worker: plain('worker', 'run background work: events, queues, workflows and jobs', async () => {
+    enableCompileCache(compiledModules);
     const { worker } = await import('./commands/worker.ts');
     flushCompileCache();
     await worker();
