@@ -2,6 +2,7 @@
 // the tables, so that any process can serve them.
 import { sql } from 'kysely';
 import { type AnyDb, prepared } from '../db/database.ts';
+import { oldestWaitingEvent } from './events/dispatch.ts';
 import { type Queue, type QueueDepth, readQueueDepth } from './queues/queue.ts';
 import { defaultLeaseMs } from './workers/slots.ts';
 
@@ -32,7 +33,8 @@ async function readEventMetrics(db: AnyDb): Promise<QueueMetrics> {
       count(*) filter (where failures > 0)::int as failed,
       coalesce(extract(epoch from clock_timestamp() - min(occurred_at) filter (where failures = 0)), 0)::float
         as "oldestSeconds"
-    from events where dispatched_at is null`.execute(db);
+    from events where dispatched_at is null and retry_at is null
+      or dispatched_at is null and retry_at is not null`.execute(db); // each has an index
   return rows[0] as QueueMetrics;
 }
 
@@ -66,7 +68,7 @@ export async function queueHealth(
   queues: readonly Pick<Queue, 'name'>[],
 ): Promise<{ lagSeconds: number; heartbeatAt: Date | null }> {
   const oldest = [
-    sql`(select occurred_at from events where dispatched_at is null and retry_at is null order by id limit 1)`,
+    sql.raw(oldestWaitingEvent),
     ...queues.map(
       ({ name }) => sql`(select due_at from ${sql.table(name)} where claimed_slot is null
         and due_at <= statement_timestamp() order by due_at limit 1)`,

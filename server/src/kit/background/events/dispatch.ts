@@ -6,6 +6,7 @@ import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
 import { sendTogether, sendWithCommit } from '../../db/send.ts';
 import { toErrorText } from '../error-text.ts';
+import { planForQueues } from '../queues/claim.ts';
 import type { RunningQueue } from '../queues/run.ts';
 
 // The round trips of a batch, on one connection:
@@ -123,7 +124,15 @@ const payloadBytes = `case when pg_column_size(payload) > ${maxPlainBytes} then 
 // The workspace whose event it is, or '-' for none. The same expression as in the index events_waiting_by_owner.
 const ownerSql = `(coalesce(payload ->> 'workspace_id', '-') collate "C")`;
 const selectOwnerAfter = (previous: string) =>
-  `select ${ownerSql} as owner from events where ${isWaiting} and ${ownerSql} > ${previous} order by ${ownerSql} limit 1`;
+  `select ${ownerSql} as owner, occurred_at from events where ${isWaiting} and ${ownerSql} > ${previous}
+   order by ${ownerSql}, id limit 1`;
+
+/** SQL: when the event that has waited longest was published. */
+export const oldestWaitingEvent = `(with recursive owners as (
+     (${selectOwnerAfter("''")})
+     union all
+     select next.owner, next.occurred_at from owners, lateral (${selectOwnerAfter('owners.owner')}) next)
+   select min(occurred_at) from owners)`;
 
 interface Pending extends Event {
   /** Where the next batch goes on: after the last owner of this one, or at the beginning if there are no more. */
@@ -140,7 +149,7 @@ const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean
        lateral (${selectOwnerAfter('started_after')}) further), '') as after
      where not $2 or current_setting('plinth.may_dispatch', true) = 'true'),
    owners as (
-     (select owner, 1 as step from start, lateral (${selectOwnerAfter('start.after')}) first)
+     (select first.owner, 1 as step from start, lateral (${selectOwnerAfter('start.after')}) first)
      union all
      select next.owner, owners.step + 1 from owners, lateral (${selectOwnerAfter('owners.owner')}) next
      where owners.step < ${maxBatch.owners}),
@@ -168,7 +177,7 @@ const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean
 // statements of a batch again and again would take longer than they do.
 const tryLockDispatch = prepared<object, []>(
   'lock event dispatch',
-  `select set_config('plan_cache_mode', 'force_generic_plan', true),
+  `select ${planForQueues},
      set_config('plinth.may_dispatch', pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0))::text, true)`,
 );
 // A batch that is begun is counted by a sequence, because `setval` outlasts a rollback. If the number is not 0 when the next

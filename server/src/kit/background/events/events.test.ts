@@ -142,6 +142,27 @@ describe('dispatch', () => {
     expect(handled.indexOf('quiet 2')).toBeLessThan(handled.indexOf('busy 151')); // the second batch takes 100 at most
   });
 
+  it('reads what it takes, not the backlog, with statistics from when nothing was waiting', async () => {
+    const bus = busOf();
+    const insertEvents = (from: number, dispatched: string) =>
+      cloned.runAsOwner(`insert into events (id, name, payload, occurred_at, dispatched_at)
+        select lpad(to_hex(${from} + i), 32, '0')::uuid, 'thing.made', '{"workspace_id": "w1", "n": 1}', now(), ${dispatched}
+        from generate_series(1, 20000) as i`);
+    await insertEvents(0, 'now()');
+    await cloned.runAsOwner('analyze events');
+    await insertEvents(100_000, 'null');
+    await transaction(db, async (db) => {
+      const countRead = async () =>
+        (
+          await sql<{ read: number }>`select seq_tup_read + idx_tup_fetch as read
+          from pg_stat_xact_user_tables where relname = 'events'`.execute(db)
+        ).rows[0]?.read ?? 0;
+      const before = await countRead();
+      expect(await bus.dispatch(db, now())).toBe(50);
+      expect((await countRead()) - before).toBeLessThan(100);
+    });
+  });
+
   it('takes fewer events at a time if they take long to handle, and more if they do not', async () => {
     const batches: number[] = [];
     let pauseMs = 60;

@@ -126,7 +126,7 @@ const withoutQuarantined = ([, ...running]: RunningValues): RunningValues => [0,
 const lockOfClaims = 'hashtextextended($1, 0)';
 // A queue table fills within seconds. A planner with statistics from before would choose to read the whole table. This
 // matters most with global limits: the lock makes all other processes wait, and the running rows are counted too.
-const planForQueues = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+export const planForQueues = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
   set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
 /**
