@@ -26,6 +26,9 @@ export async function createTestQueue() {
     concurrency_key text not null default '', note text, tries integer not null default 0, due_at timestamptz,
     claims integer not null default 0, failures integer not null default 0, crash_count integer not null default 0,
     claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz);
+    create index jobs_due on jobs (due_at) where claimed_slot is null and due_at is not null;
+    create index jobs_of_owner on jobs (owner_id, due_at) where claimed_slot is null and due_at is not null;
+    create index jobs_claimed on jobs (claimed_slot) where claimed_slot is not null;
     create table effects (what text not null, at timestamptz not null default clock_timestamp())`);
   await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(db);
 
@@ -48,6 +51,7 @@ export async function createTestQueue() {
 
   return {
     db,
+    runAsOwner: cloned.runAsOwner,
     wake,
     owners,
     errors,

@@ -2,11 +2,12 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTestQueue, type TestJob } from '../../../../test/support/queue-tables.ts';
+import { transaction } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
 import { createClaimer } from './claim.ts';
 import { readQueueDepth } from './queue.ts';
 
-const { db, owners, buildQueue, start, enqueue, effects } = await createTestQueue();
+const { db, runAsOwner, owners, buildQueue, start, enqueue, effects } = await createTestQueue();
 const countUnfinished = async () => {
   const { due, running } = await readQueueDepth({ name: 'jobs' }, db);
   return due + running;
@@ -134,6 +135,36 @@ describe('the worked example in claim.ts', () => {
     await claimer.claim(3, { claimedRows: [], finishedRows: new Set() });
     const { rows } = await sql<TestJob>`select * from jobs where claimed_slot = 0`.execute(db);
     expect(rows.map((row) => row.what).toSorted()).toEqual(['1', '2', '4']);
+  });
+});
+
+describe('a long backlog', () => {
+  it.each([
+    ['with global limits', { concurrencyKey: 'concurrency_key', perKey: 16 }],
+    ['without', undefined],
+  ])('is not read by a claim %s, with statistics from when nothing was waiting', async (_, globalLimits) => {
+    const insertJobs = (due: string) =>
+      runAsOwner(`insert into jobs (id, owner_id, what, due_at)
+        select gen_random_uuid(), ('{${owners.join()}}'::uuid[])[1 + i % 3], 'one of many', ${due}
+        from generate_series(1, 20000) as i`);
+    await insertJobs('null');
+    await runAsOwner('analyze jobs');
+    await insertJobs('now()');
+    await transaction(db, async (db) => {
+      const countRead = async () =>
+        (
+          await sql<{ read: number }>`select seq_tup_read + idx_tup_fetch as read
+          from pg_stat_xact_user_tables where relname = 'jobs'`.execute(db)
+        ).rows[0]?.read ?? 0;
+      const before = await countRead();
+      const claimer = createClaimer(buildQueue({ ...(globalLimits && { globalLimits }) }), {
+        db,
+        slot: { slot: 0, epoch: 1 },
+      });
+      const { rows } = await claimer.claim(10, { claimedRows: [], finishedRows: new Set() });
+      expect(rows).toHaveLength(10);
+      expect((await countRead()) - before).toBeLessThan(500);
+    });
   });
 });
 
