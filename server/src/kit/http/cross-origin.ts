@@ -42,11 +42,13 @@ export const addCrossOriginHeaders =
   (crossOrigin: CrossOrigin) =>
   (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void => {
     reply.header('vary', 'Origin');
-    if (request.headers.origin === undefined) return done(); // at once, so that writing counts as work of the request
-    void isAllowed(crossOrigin, request, reply).then((isIt) => {
-      if (isIt) reply.header('access-control-expose-headers', exposedHeaders);
-      done();
-    });
+    // At once if no page asks, so that writing the answer counts as work of the request.
+    if (request.headers.origin === undefined) done();
+    else
+      void isAllowed(crossOrigin, request, reply).then((isIt) => {
+        if (isIt) reply.header('access-control-expose-headers', exposedHeaders);
+        done();
+      });
   };
 
 /** Answers preflight requests (`OPTIONS`). */
