@@ -164,7 +164,8 @@ function stamped({ kind }: Pick<AttackRequest, 'kind'>): string {
 }
 
 /** Anybody may try to sign in to an app, and its owner sees in the audit log with which address: that is no leak. */
-const signsIn = ({ op }: RequestContext): boolean => /\/auth\/(sign|link)/.test(op.route.path);
+const signsInElsewhere = ({ op, aim }: RequestContext): boolean =>
+  aim === 'foreign' && /\/auth\/(sign|link)/.test(op.route.path);
 
 function bodyOf(about: RequestContext, schema: JsonSchema): unknown {
   const { op, aim, tenant, others, entity } = about;
@@ -209,7 +210,7 @@ function valueFor(about: RequestContext, schema: JsonSchema, name: string): unkn
   const { tenant, others, aim, entity } = about;
   if (name === 'app_ids') return [others.app_id];
   if (name === 'target_url') return `${tenant.receiverUrl}/${about.kind.stamp}`;
-  if (name === 'email') return `${signsIn(about) ? 'someone' : stamped(about)}@customers.example`;
+  if (name === 'email') return `${signsInElsewhere(about) ? 'someone' : stamped(about)}@customers.example`;
   if (name === 'path') return pathOf(about);
   if (name === 'entity_names') return aim === 'foreign' ? [entity] : ['Scratch1'];
   if (name === 'encoding') return 'utf-8';

@@ -62,7 +62,10 @@ const readWorkerSeen = prepared<{ is_seen: boolean }, []>(
 /** Whether a worker has sent a heartbeat in the last 30 seconds. Workers send several per lease, which is shorter. */
 export const isWorkerSeen = async (db: AnyDb): Promise<boolean> => (await readWorkerSeen(db))[0]?.is_seen === true;
 
-/** How long the oldest due work has waited, and the latest heartbeat of any worker. Cheap at any queue depth. */
+/**
+ * How long the oldest due work has waited, and the latest heartbeat of any worker. Its cost depends on how many workspaces have
+ * events waiting, not on how many events.
+ */
 export async function queueHealth(
   db: AnyDb,
   queues: readonly Pick<Queue, 'name'>[],

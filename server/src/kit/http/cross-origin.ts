@@ -40,15 +40,17 @@ const preflightSeconds = '600';
 /** An `onSend` hook, for refusals too: lets the calling page read the answer if its origin is allowed. */
 export const addCrossOriginHeaders =
   (crossOrigin: CrossOrigin) =>
-  (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void => {
+  (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: (error?: Error) => void): void => {
     reply.header('vary', 'Origin');
     // At once if no page asks, so that writing the answer counts as work of the request.
     if (request.headers.origin === undefined) done();
     else
-      void isAllowed(crossOrigin, request, reply).then((isIt) => {
-        if (isIt) reply.header('access-control-expose-headers', exposedHeaders);
-        done();
-      });
+      isAllowed(crossOrigin, request, reply)
+        .then((isIt) => {
+          if (isIt) reply.header('access-control-expose-headers', exposedHeaders);
+          done();
+        })
+        .catch(done);
   };
 
 /** Answers preflight requests (`OPTIONS`). */
