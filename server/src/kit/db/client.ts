@@ -45,7 +45,7 @@ interface Connection {
 
 /** By query: counts what its request holds the process for. */
 const holders = new WeakMap<object, (heldMs: number) => void>();
-const countedBytes = 4 * 1024; // smaller chunks take less time than measuring it
+const countedBytes = 4 * 1024; // short answers are not measured
 const bytesPerTurn = 64 * 1024; // over TLS they arrive in chunks of 8 KiB, otherwise of up to 64 KiB
 
 /**
@@ -59,8 +59,10 @@ function parseInTurn(client: pg.Client): void {
   let startedAt: number | undefined;
   let parsedBytes = 0;
   stream.prependListener('data', (chunk: Buffer) => {
-    startedAt = chunk.length < countedBytes ? undefined : usedMs();
+    startedAt = undefined;
+    if (chunk.length < countedBytes) return;
     count = holders.get(inner._activeQuery ?? client);
+    startedAt = usedMs();
   });
   stream.on('data', (chunk: Buffer) => {
     if (startedAt === undefined) return;

@@ -1,6 +1,7 @@
 // Events: published by the transaction that caused them, handled once, in order, even if a listener fails.
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { countRowsRead } from '../../../../test/support/rows-read.ts';
 import { cloneTemplate } from '../../../../test/support/template.ts';
 import { type AnyDb, openDatabase, transaction } from '../../db/database.ts';
 import type { Event, Listener } from './dispatch.ts';
@@ -152,14 +153,10 @@ describe('dispatch', () => {
     await cloned.runAsOwner('analyze events');
     await insertEvents(100_000, 'null');
     await transaction(db, async (db) => {
-      const countRead = async () =>
-        (
-          await sql<{ read: number }>`select seq_tup_read + idx_tup_fetch as read
-          from pg_stat_xact_user_tables where relname = 'events'`.execute(db)
-        ).rows[0]?.read ?? 0;
-      const before = await countRead();
-      expect(await bus.dispatch(db, now())).toBe(50);
-      expect((await countRead()) - before).toBeLessThan(100);
+      const read = await countRowsRead(db, 'events', async () => {
+        expect(await bus.dispatch(db, now())).toBe(50);
+      });
+      expect(read).toBeLessThan(100);
     });
   });
 

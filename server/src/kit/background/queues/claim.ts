@@ -125,8 +125,8 @@ const withoutQuarantined = ([, ...running]: RunningValues): RunningValues => [0,
 // Two processes that count at the same time would both claim the last free place of an owner or key.
 const lockOfClaims = 'hashtextextended($1, 0)';
 // A queue table fills within seconds. A planner with statistics from before would choose to read the whole table, or to sort all
-// that waits instead of following the index that is sorted already. This
-// matters most with global limits: the lock makes all other processes wait, and the running rows are counted too.
+// that waits instead of following the index that is sorted already. This matters most with global limits: the lock makes all
+// other processes wait, and the running rows are counted too.
 export const planForQueues = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
   set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
