@@ -96,6 +96,17 @@ const operations: Readonly<Record<string, Operation>> = {
     roundTrips: 3,
     run: (turn) => call('PUT', `/api/workspace/members/${member.email}/role`, { role: turn % 2 ? 'editor' : 'viewer' }),
   },
+  // However many are invited: the others of the workspace wait for the lock.
+  inviteMembers: {
+    roundTrips: 4,
+    run: (turn) =>
+      call('POST', '/api/workspace/invitations/bulk-invite', {
+        invitations: Array.from({ length: 50 }, (_, n) => ({
+          email: `invited-${turn}-${n}@example.com`,
+          role: 'viewer',
+        })),
+      }),
+  },
   createAgentWebhook: { roundTrips: 3, run: () => call('POST', webhooks, target) },
   updateAgentWebhook: {
     roundTrips: 3,

@@ -62,17 +62,19 @@ type InvitationTerms = Pick<Invitation, 'email' | 'role' | 'assigned_via'>;
 
 function newLink(access: WorkspaceAccess, pepper: Pepper, now: Date) {
   const token = newOneTimeToken();
-  const row = {
-    hash: hashOneTimeToken(token, pepper),
-    pepper_id: pepper.id,
-    mailed: false,
-    invited_by: access.caller.user_id,
-    created_date: now,
-    expires_at: new Date(now.getTime() + linkMs),
+  return {
+    token,
+    hashed: { hash: hashOneTimeToken(token, pepper), pepper_id: pepper.id },
+    terms: {
+      mailed: false,
+      invited_by: access.caller.user_id,
+      created_date: now,
+      expires_at: new Date(now.getTime() + linkMs),
+    },
   };
-  return { token, row };
 }
 
+/** Under the members lock. */
 export async function insertInvitation(
   db: Db,
   access: WorkspaceAccess,
@@ -80,30 +82,31 @@ export async function insertInvitation(
   pepper: Pepper,
   now: Date,
 ): Promise<InvitationWithToken> {
-  const { token, row } = newLink(access, pepper, now);
-  const made = await db
-    .insertInto('invitations')
-    .values({ workspace_id: access.workspace_id, id: newId(), ...terms, ...row })
-    .returning(invitationColumns)
-    .executeTakeFirstOrThrow();
-  return { ...made, token };
+  const link = newLink(access, pepper, now);
+  const invitation = { workspace_id: access.workspace_id, id: newId(), ...terms, ...link.terms };
+  await sendWithNext(
+    db,
+    db
+      .insertInto('invitations')
+      .values({ ...invitation, ...link.hashed })
+      .compile(),
+  );
+  return { ...invitation, accepted_at: null, accepted_by: null, token: link.token };
 }
 
-/** Replaces the link by a new one that is valid for 60 days. */
+/** Under the members lock. Replaces the link by a new one that is valid for 60 days. */
 export async function renewInvitation(
   db: Db,
   access: WorkspaceAccess,
-  { workspace_id, id }: InvitationRef,
+  invitation: Invitation,
   terms: Partial<InvitationTerms>,
   pepper: Pepper,
   now: Date,
 ): Promise<InvitationWithToken> {
-  const { token, row } = newLink(access, pepper, now);
-  const renewed = await invitations(db, { workspace_id, id })
-    .set({ ...terms, ...row })
-    .returning(invitationColumns)
-    .executeTakeFirstOrThrow();
-  return { ...renewed, token };
+  const link = newLink(access, pepper, now);
+  const change = { ...terms, ...link.terms };
+  await saveInvitation(db, invitation, { ...change, ...link.hashed });
+  return { ...invitation, ...change, token: link.token };
 }
 
 /** Records that the link was sent to the invited address, unless it was replaced meanwhile. */

@@ -6,6 +6,7 @@ import type { Pepper } from '../../../core/auth/tokens.ts';
 import {
   findInvitedShare,
   findOpenInvitation,
+  type Invitation,
   type InvitationWithToken,
   insertInvitation,
   limitInvitedSharesToViewer,
@@ -147,7 +148,7 @@ async function createInvitation(
 async function reissueInvitation(
   db: Db,
   access: WorkspaceAccess,
-  existing: { workspace_id: string; id: string; email: string; role: string; expires_at: Date },
+  existing: Invitation,
   change: Partial<Pick<InvitationWithToken, 'role' | 'assigned_via'>>,
   deps: InvitationDeps,
   now: Date,
