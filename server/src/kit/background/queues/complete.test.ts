@@ -3,10 +3,13 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createTestQueue } from '../../../../test/support/queue-tables.ts';
-import type { AnyDb } from '../../db/database.ts';
+import { countRowsRead } from '../../../../test/support/rows-read.ts';
+import { type AnyDb, transaction } from '../../db/database.ts';
+import { createClaimer } from './claim.ts';
+import { createCompleter } from './complete.ts';
 import { type Outcome, readQueueDepth } from './queue.ts';
 
-const { db, owners, buildQueue, start, enqueue, effects, findRow } = await createTestQueue();
+const { db, runAsOwner, owners, buildQueue, start, enqueue, effects, findRow } = await createTestQueue();
 const outcomeColumns = { note: 'text', tries: 'integer' };
 const countUnfinished = async () => {
   const { due, running } = await readQueueDepth({ name: 'jobs' }, db);
@@ -131,4 +134,27 @@ it('a row whose claim was lost writes nothing; the rest of its batch is complete
   await expect.poll(async () => (await findRow('kept')).note).toBe('mine');
   expect(await findRow('lost')).toMatchObject({ note: null, claimed_slot: 1 });
   expect(recorded).toEqual(['kept']);
+});
+
+it('completing rows reads no others, also if it was planned when the table was small', async () => {
+  const queue = buildQueue({ outcomeColumns });
+  await transaction(db, async (db) => {
+    const claimer = createClaimer(queue, { db, slot: { slot: 0, epoch: 1 } });
+    const complete = createCompleter(queue, db);
+    const claimOne = async () => {
+      await enqueue('one');
+      const { rows } = await claimer.claim(1, { claimedRows: [], finishedRows: new Set() });
+      expect(rows).toHaveLength(1);
+      return rows;
+    };
+    // From the sixth time on PostgreSQL may keep the plan.
+    for (let n = 0; n < 8; n += 1) for (const row of await claimOne()) await complete(row, {});
+    await runAsOwner(`insert into jobs (id, owner_id, what, due_at)
+      select gen_random_uuid(), '${owners[0]}', 'one of many', null from generate_series(1, 20000)`);
+    const claimed = await claimOne();
+    const read = await countRowsRead(db, 'jobs', async () => {
+      for (const row of claimed) expect(await complete(row, {})).toBe('done');
+    });
+    expect(read).toBeLessThan(20);
+  });
 });

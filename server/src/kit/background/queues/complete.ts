@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type CompiledQuery, sql } from 'kysely';
 import { type AnyDb, prepared, transaction, transactionOf } from '../../db/database.ts';
 import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts';
+import { sendTogether } from '../../db/send.ts';
 import { describeCrashes, toErrorText } from '../error-text.ts';
 import { gather } from '../gather.ts';
 import { claimedColumnsOf, getQuarantineThreshold, type Outcome, type Queue, type QueueRow } from './queue.ts';
@@ -71,23 +72,29 @@ export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcom
   };
 }
 
+// A planner that knows the table from when it was small would read all of it, and one that knows it from when nothing was claimed
+// would read the index of claimed rows, which has entries of all that ran since the last vacuum. So sequential scans are off, and
+// this is a form of `claimed_slot is not null` that no partial index covers: what remains is to look up the ids.
+const prepareCompletion = prepared<object, [synchronousCommit: 'on' | 'off']>(
+  'prepare completion',
+  "select set_config('synchronous_commit', $1, true), set_config('enable_seqscan', 'off', true)",
+);
+const isClaimed = 'coalesce(q.claimed_slot, -1) <> -1';
+
 /** One statement for any number of rows. Rows that were claimed by another worker in the meantime are left alone. */
 function prepareComplete(queue: Queue) {
   const columns = Object.entries(queue.outcomeColumns ?? {});
   const setColumns = columns.map(([name]) => `, ${name} = case when c.has_columns then c.${name} else q.${name} end`);
   const columnTypes = columns.map(([name, type]) => `, ${name} ${type}`);
-  const setCommitMode = queue.asyncCommit
-    ? "with commit_mode as (select set_config('synchronous_commit', 'off', true)) "
-    : '';
-  return prepared<{ id: string }, [string]>(
+  return prepared<{ id: string }, [ids: readonly string[], outcomes: string]>(
     `complete ${queue.name}`,
-    `/* service */ ${setCommitMode}update "${queue.name}" q
+    `/* service */ update "${queue.name}" q
      set due_at = clock_timestamp() + c.run_again_ms * interval '1 ms', claimed_slot = null, claimed_epoch = null,
        last_error = c.error, crash_count = 0, failures = q.failures + (c.error is not null)::int,
        failed_at = case when c.error is not null and c.run_again_ms is null then clock_timestamp() end${setColumns.join('')}
-     from json_to_recordset($1::json) as c(
+     from json_to_recordset($2::json) as c(
        id uuid, claims integer, run_again_ms float8, error text, has_columns boolean${columnTypes.join('')})
-     ${queue.asyncCommit ? 'cross join commit_mode ' : ''}where q.id = c.id and q.claims = c.claims and q.claimed_slot is not null
+     where q.id = any($1::uuid[]) and q.id = c.id and q.claims = c.claims and ${isClaimed}
      returning q.id`,
   );
 }
@@ -107,14 +114,19 @@ async function completeBatch(
   runs: readonly FinishedRun[],
   db: AnyDb,
 ): Promise<Map<string, RunResult>> {
-  const complete = statement.query(JSON.stringify(runs.map(toRecord)));
+  const prepare = prepareCompletion.query(queue.asyncCommit ? 'off' : 'on');
+  const complete = statement.query(
+    runs.map(({ row }) => row.id),
+    JSON.stringify(runs.map(toRecord)),
+  );
   const record = findOneStatement(queue, runs);
   if (record !== undefined) {
-    const [completed] = await transactionOf(db, complete, ...record);
+    const [, completed] = await transactionOf(db, prepare, complete, ...record);
     return toResults(runs, completed);
   }
   return transaction(db, async (db) => {
-    const results = toResults(runs, (await db.executeQuery(complete)).rows);
+    const [, completed] = await sendTogether(db, prepare, complete);
+    const results = toResults(runs, completed);
     const completedRuns = runs.filter((run) => results.has(run.row.id));
     await recordEach(queue, completedRuns, db);
     return results;
