@@ -4,7 +4,14 @@
 import type { CompiledQuery } from 'kysely';
 import { type AnyDb, prepared, preparedByText, transactionOf } from '../../db/database.ts';
 import type { SlotEpoch } from '../workers/slots.ts';
-import { claimedColumnsOf, getQuarantineThreshold, type Queue, type QueueRow } from './queue.ts';
+import {
+  claimedColumnsOf,
+  commitModeOf,
+  getQuarantineThreshold,
+  type Queue,
+  type QueueRow,
+  setCommitMode,
+} from './queue.ts';
 
 // How rows are chosen. First candidates are selected, then they are numbered, and the best are claimed.
 //
@@ -89,7 +96,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps): Claimer {
       const prepare = queue.globalLimits === undefined ? prepareClaims : prepareSerialClaims;
       const [, [visited], rows, [next]] = await transactionOf(
         db,
-        prepare.query(lockName, queue.asyncCommit ? 'off' : 'on'),
+        prepare.query(lockName, commitModeOf(queue)),
         findLastVisited.query(lastOwner),
         claimWaiting.query(lastOwner, limit, slot.slot, slot.epoch, ...countRunning(queue, here)),
         findNextDue.query(),
@@ -135,14 +142,14 @@ export const planForQueues = `set_config('enable_seqscan', 'off', true), set_con
  * what was committed before it began. The claim must begin after the lock is acquired, so that its count sees what the
  * previous holder of the lock committed.
  */
-const prepareSerialClaims = prepared<object, [lockName: string, synchronousCommit: 'on' | 'off']>(
+const prepareSerialClaims = prepared<object, [lockName: string, commitMode: 'off' | null]>(
   'prepare serial claims',
-  `select pg_advisory_xact_lock(${lockOfClaims}), set_config('synchronous_commit', $2, true), ${planForQueues}`,
+  `select pg_advisory_xact_lock(${lockOfClaims}), ${setCommitMode('$2')}, ${planForQueues}`,
 );
 /** Without global limits nobody needs to wait. */
-const prepareClaims = prepared<object, [lockName: string, synchronousCommit: 'on' | 'off']>(
+const prepareClaims = prepared<object, [lockName: string, commitMode: 'off' | null]>(
   'prepare claims',
-  `select $1::text, set_config('synchronous_commit', $2, true), ${planForQueues}`,
+  `select $1::text, ${setCommitMode('$2')}, ${planForQueues}`,
 );
 /** In a transaction that must not wait. A claim of owners claims nothing if the lock was not acquired. */
 const tryPrepareSerialClaims = prepared<object, [lockName: string]>(

@@ -7,7 +7,15 @@ import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts'
 import { sendTogether } from '../../db/send.ts';
 import { describeCrashes, toErrorText } from '../error-text.ts';
 import { gather } from '../gather.ts';
-import { claimedColumnsOf, getQuarantineThreshold, type Outcome, type Queue, type QueueRow } from './queue.ts';
+import {
+  claimedColumnsOf,
+  commitModeOf,
+  getQuarantineThreshold,
+  type Outcome,
+  type Queue,
+  type QueueRow,
+  setCommitMode,
+} from './queue.ts';
 
 /** What became of a run; the values are label values of the metric `plinth_queue_runs_total`. */
 export type RunResult = 'done' | 'again' | 'given_up' | 'superseded';
@@ -75,9 +83,9 @@ export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcom
 // A planner that knows the table from when it was small would read all of it, and one that knows it from when nothing was claimed
 // would read the index of claimed rows, which has entries of all that ran since the last vacuum. So sequential scans are off, and
 // this is a form of `claimed_slot is not null` that no partial index covers: what remains is to look up the ids.
-const prepareCompletion = prepared<object, [synchronousCommit: 'on' | 'off']>(
+const prepareCompletion = prepared<object, [commitMode: 'off' | null]>(
   'prepare completion',
-  "select set_config('synchronous_commit', $1, true), set_config('enable_seqscan', 'off', true)",
+  `select ${setCommitMode('$1')}, set_config('enable_seqscan', 'off', true)`,
 );
 const isClaimed = 'coalesce(q.claimed_slot, -1) <> -1';
 
@@ -114,7 +122,7 @@ async function completeBatch(
   runs: readonly FinishedRun[],
   db: AnyDb,
 ): Promise<Map<string, RunResult>> {
-  const prepare = prepareCompletion.query(queue.asyncCommit ? 'off' : 'on');
+  const prepare = prepareCompletion.query(commitModeOf(queue));
   const complete = statement.query(
     runs.map(({ row }) => row.id),
     JSON.stringify(runs.map(toRecord)),

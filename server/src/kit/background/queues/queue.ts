@@ -89,6 +89,13 @@ export const retries =
 export const claimedColumnsOf = ({ claimedColumns }: Queue): string =>
   claimedColumns === undefined ? '*' : claimedColumns.map((name) => `"${name}"`).join(', ');
 
+/** A statement that begins a transaction of the queue calls `setCommitMode` with the parameter that has this value. */
+export const commitModeOf = ({ asyncCommit }: Queue): 'off' | null => (asyncCommit ? 'off' : null);
+
+/** SQL: null leaves `synchronous_commit` as the operator has set it. */
+export const setCommitMode = (parameter: string): string =>
+  `set_config('synchronous_commit', coalesce(${parameter}, current_setting('synchronous_commit')), true)`;
+
 const defaultQuarantineThreshold = 2;
 
 export const getQuarantineThreshold = (queue: Queue): number => queue.quarantineAfter ?? defaultQuarantineThreshold;
