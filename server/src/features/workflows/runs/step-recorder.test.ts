@@ -1,8 +1,10 @@
 // Owns the tests of recording steps of several runs at once.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { countRowsRead } from '../../../../test/support/rows-read.ts';
 import { createRunScene } from '../../../../test/support/runs.ts';
 import { startWorld } from '../../../../test/support/world.ts';
+import { transaction } from '../../../kit/db/database.ts';
 import type { SentStep } from '../store/steps.ts';
 import { createStepRecorder } from './step-recorder.ts';
 
@@ -74,5 +76,19 @@ describe('the recorder of steps', () => {
     const results = await Promise.allSettled(sent.map((one) => record(db, one)));
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await Promise.all(sent.map(async ({ run }) => (await scene.listSteps(run.id)).length))).toEqual([1, 0, 1]);
+  });
+
+  it('reads no other runs, also if it was planned when there were few', async () => {
+    const record = createStepRecorder();
+    const sent = await Promise.all(Array.from({ length: 9 }, () => claimRun()));
+    await transaction(db, async (db) => {
+      // From the sixth time on PostgreSQL may keep the plan.
+      for (const one of sent.slice(1)) await record(db, one);
+      await sql`insert into workflow_runs
+        select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'claimed_slot', null))).*
+        from workflow_runs r, generate_series(1, 5000) where r.id = ${sent[0]?.run.id}`.execute(world.db);
+      const read = await countRowsRead(db, 'workflow_runs', () => record(db, sent[0] as SentStep));
+      expect(read).toBeLessThan(20);
+    });
   });
 });

@@ -1,6 +1,7 @@
 // Owns the statements that record steps. Each statement also moves the run on, and only for the worker that has
 // claimed the run: what a worker that has lost its claim still does leaves no trace.
-import { prepared } from '../../../kit/db/database.ts';
+import { isClaimed, planForIds } from '../../../kit/background/queues/queue.ts';
+import { prepared, transactionOf } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
 import type { ClaimedRun, StoredState } from './runs.ts';
 
@@ -34,18 +35,18 @@ export interface SentStep {
 // The run of the claim, whoever cancels it meanwhile: the step that is under way is recorded, and then the run ends. A step that
 // was recorded as running is completed, also after a crash, when another worker has run it again. Progress clears the counts of
 // errors and crashes: a run of 30 days must not end because of a few unrelated ones.
-const commit = prepared<{ id: string; status: 'running' | 'cancelling' }, [steps: string]>(
+const commit = prepared<{ id: string; status: 'running' | 'cancelling' }, [runs: readonly string[], steps: string]>(
   'record workflow steps',
   `/* service */ with sent as materialized (
-     select * from json_to_recordset($1::json) as s(workspace_id uuid, run_id uuid, claims integer, state json,
+     select * from json_to_recordset($2::json) as s(workspace_id uuid, run_id uuid, claims integer, state json,
        state_sealed text, number integer, task_path text, name text, task_type text, status text, attempt integer,
        started_at timestamptz, completed_at timestamptz, input json, output json, error jsonb)),
    run as (
      update workflow_runs r set state = s.state, state_sealed = s.state_sealed, reservation_id = null,
        steps_count = s.number, failures = 0, crash_count = 0
      from sent s
-     where r.workspace_id = s.workspace_id and r.id = s.run_id and r.claims = s.claims and r.claimed_slot is not null
-       and r.status in ('running', 'cancelling')
+     where r.id = any($1::uuid[]) and r.id = s.run_id and r.workspace_id = s.workspace_id and r.claims = s.claims
+       and ${isClaimed} and r.status in ('running', 'cancelling')
      returning r.id, r.status),
    step as (
      insert into workflow_steps (workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at,
@@ -60,9 +61,16 @@ const commit = prepared<{ id: string; status: 'running' | 'cancelling' }, [steps
    select id, status from run`,
 );
 
+const prepareCommit = prepared<object, []>('prepare recording of steps', `select ${planForIds}`);
+
 /** Records a step of each of some runs. Returns the status of each run by its id; none: its claim is lost. */
 export async function insertSteps(db: Db, steps: readonly SentStep[]): Promise<ReadonlyMap<string, RunStatus>> {
-  const rows = await commit(db, `[${steps.map(toJson).join(',')}]`);
+  const runs = steps.map(({ run }) => run.id);
+  const [, rows] = await transactionOf(
+    db,
+    prepareCommit.query(),
+    commit.query(runs, `[${steps.map(toJson).join(',')}]`),
+  );
   return new Map(rows.map(({ id, status }) => [id, status]));
 }
 
@@ -74,13 +82,11 @@ function toJson({ run, stored, step }: SentStep): string {
   return `${plain.slice(0, -1)},"state":${stored.state},"input":${input},"output":${output},"error":${error}}`;
 }
 
-const isClaimed = `workspace_id = $1 and id = $2 and claims = $3 and claimed_slot is not null
-       and status in ('running', 'cancelling')`;
-
 const announce = prepared<{ number: number }, readonly unknown[]>(
   'show workflow step that runs',
   `insert into workflow_steps (workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at, input)
-   select $1, $2, $4::integer, $5, $6, $7, 'running', $8::integer, $9::timestamptz, $10::json from workflow_runs where ${isClaimed}
+   select $1, $2, $4::integer, $5, $6, $7, 'running', $8::integer, $9::timestamptz, $10::json from workflow_runs
+   where workspace_id = $1 and id = $2 and claims = $3 and claimed_slot is not null and status in ('running', 'cancelling')
    on conflict (run_id, number) do nothing`,
 );
 

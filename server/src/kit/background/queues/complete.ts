@@ -11,7 +11,9 @@ import {
   claimedColumnsOf,
   commitModeOf,
   getQuarantineThreshold,
+  isClaimed,
   type Outcome,
+  planForIds,
   type Queue,
   type QueueRow,
   setCommitMode,
@@ -80,14 +82,10 @@ export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcom
   };
 }
 
-// A planner that knows the table from when it was small would read all of it, and one that knows it from when nothing was claimed
-// would read the index of claimed rows, which has entries of all that ran since the last vacuum. So sequential scans are off, and
-// this is a form of `claimed_slot is not null` that no partial index covers: what remains is to look up the ids.
 const prepareCompletion = prepared<object, [commitMode: 'off' | null]>(
   'prepare completion',
-  `select ${setCommitMode('$1')}, set_config('enable_seqscan', 'off', true)`,
+  `select ${setCommitMode('$1')}, ${planForIds}`,
 );
-const isClaimed = 'coalesce(q.claimed_slot, -1) <> -1';
 
 /** One statement for any number of rows. Rows that were claimed by another worker in the meantime are left alone. */
 function prepareComplete(queue: Queue) {

@@ -96,6 +96,15 @@ export const commitModeOf = ({ asyncCommit }: Queue): 'off' | null => (asyncComm
 export const setCommitMode = (parameter: string): string =>
   `set_config('synchronous_commit', coalesce(${parameter}, current_setting('synchronous_commit')), true)`;
 
+/**
+ * SQL for a statement that changes claimed rows: `q.id = any(…) and isClaimed`, after `planForIds` in the same transaction. A
+ * planner that knows the table from when it was small would read all of it, and one that knows it from when nothing was claimed
+ * would read the index of claimed rows, which has entries of all that ran since the last vacuum. So sequential scans are off, and
+ * this is a form of `claimed_slot is not null` that no partial index covers: what remains is to look up the ids.
+ */
+export const isClaimed = 'coalesce(claimed_slot, -1) <> -1';
+export const planForIds = "set_config('enable_seqscan', 'off', true)";
+
 const defaultQuarantineThreshold = 2;
 
 export const getQuarantineThreshold = (queue: Queue): number => queue.quarantineAfter ?? defaultQuarantineThreshold;
