@@ -100,7 +100,8 @@ async function drill(
   const client = async () => {
     while (started < operations) {
       started += 1;
-      if (started % Math.ceil(operations / 10) === 0) progress(`${started} of ${operations} operations`);
+      if (started % Math.ceil(operations / 10) === 0)
+        progress(`${started} of ${operations} operations, ${tally.leaks.length} leaks`);
       const kind = pick(choices);
       const { attack, sent } = buildRequest(...chooseRequest(environment, kind, chosen, mayDo.get(kind) ?? []));
       const answer = await environment.send(sent);

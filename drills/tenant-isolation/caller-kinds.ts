@@ -22,8 +22,8 @@ export interface CallerKind {
   readonly weight: number;
 }
 
-// These would remove what the other operations need.
-const excluded = new Set(['deleteApp', 'restoreApp']);
+// These would remove what the other operations need, or end the caller's token.
+const excluded = new Set(['deleteApp', 'restoreApp', 'signOutAppUser', 'renewAppUserToken']);
 
 /** Whether the route accepts these callers on their own app. */
 export function mayCall({ role }: CallerKind, { name, path, credentials, access: { needs } }: Route): boolean {

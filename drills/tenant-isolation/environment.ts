@@ -1,4 +1,4 @@
-// Owns the environment of the drill: its own database, an API and a worker process, a webhook endpoint, two workspaces with
+// Owns the environment of the drill: its own database, two API processes and a worker, a webhook endpoint, two workspaces with
 // three apps, and the callers.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -49,14 +49,21 @@ export async function startEnvironment(
   const env = { PATH: process.env.PATH ?? '', ...environment };
   const config = readConfig(environment);
   const app = createApp(config, { migrations: [], log: createLog('error') });
-  const api = await startProgram(file('../../bench/lib/api-server.ts'), env);
+  // Two, because each process makes a workspace wait that has kept it busy.
+  const apis = [
+    await startProgram(file('../../bench/lib/api-server.ts'), env),
+    await startProgram(file('../../bench/lib/api-server.ts'), env),
+  ];
   const worker = fork(file('../../server/src/main.ts'), ['worker'], { env });
-  const client = openClient(api.port, connections);
+  const client = openClient(
+    apis.map(({ port }) => port),
+    connections,
+  );
   const receiverUrl = `http://127.0.0.1:${receiver.port}`;
   const close = async () => {
     client.close();
     await killProcess(worker);
-    await api.stop();
+    for (const api of apis) await api.stop();
     await app.close();
     await receiver.close();
     await database.drop();
