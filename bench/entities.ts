@@ -41,8 +41,8 @@ type Measure = (port: number, entity: string, kind?: 'list') => Promise<Block>;
 
 export const entities: Bench = async ({ quick, progress }) => {
   const environment = await startEnvironment();
-  const sizes = quick ? [10_000, 200_000] : [10_000, 1_000_000, 10_000_000];
-  const seconds = quick ? 1 : 4;
+  const sizes = quick ? [200_000] : [10_000, 1_000_000, 10_000_000];
+  const seconds = quick ? 1 : 2;
   const figures: Record<string, Awaited<ReturnType<typeof changes>>> = {};
   try {
     let from = 0;
@@ -50,21 +50,18 @@ export const entities: Bench = async ({ quick, progress }) => {
       progress(`growing to ${size} records in ${apps} apps`);
       await environment.growTo(from, size);
       from = size;
-      // In a quick run the first size only serves to compare the growth.
-      const count = quick && size !== sizes.at(-1) ? 3 : blocks;
-      figures[size] = await changes(environment, size, seconds, count, (line) => progress(`${size} records, ${line}`));
+      figures[size] = await changes(environment, size, seconds, (line) => progress(`${size} records, ${line}`));
     }
     const lists = await listing(environment, from, seconds, quick ? 3 : blocks);
     progress(`a list of 50 under an owner rule at ${from} records: p95 ${lists} ms`);
     const largest = figures[from] as (typeof figures)[string];
     const growth = rounded(largest.p50_ms / (figures[sizes[0] as number]?.p50_ms ?? Number.NaN));
     const all = Object.values(figures);
-    const whole = quick ? [largest] : all;
     const failed = all.reduce((sum, each) => sum + each.failed, 0);
     return {
       figures: {
         at: figures,
-        p50_growth: growth,
+        ...(!quick && { p50_growth: growth }),
         list_p95_ms: lists,
         failed,
         events_delivered: environment.delivered(),
@@ -72,33 +69,29 @@ export const entities: Bench = async ({ quick, progress }) => {
       judged: [
         {
           bar: `a PUT under rules >= ${bars.bare} of bare, at every size`,
-          met: whole.every((at) => at.ratio >= bars.bare),
+          met: all.every((at) => at.ratio >= bars.bare),
         },
         {
           bar: `rules cost <= ${bars.ruleCost * 100} % of the same PUT without`,
-          met: whole.every((at) => at.rule_cost <= bars.ruleCost),
+          met: all.every((at) => at.rule_cost <= bars.ruleCost),
         },
-        { bar: `p50 at ${from} <= ${bars.growth} of that at ${sizes[0]}`, met: growth <= bars.growth },
+        ...(quick
+          ? []
+          : [{ bar: `p50 at ${from} <= ${bars.growth} of that at ${sizes[0]}`, met: growth <= bars.growth }]),
         { bar: `a list of 50 under an owner rule p95 <= ${bars.listMs} ms`, met: lists <= bars.listMs },
         {
           bar: 'no failed request, and the subscribed webhook received events',
           met: failed === 0 && environment.delivered() > 0,
         },
       ],
-      skipped: quick ? ['1M and 10M records'] : [],
+      skipped: quick ? ['1M and 10M records, and how p50 grows with them'] : [],
     };
   } finally {
     await environment.close();
   }
 };
 
-async function changes(
-  environment: Environment,
-  size: number,
-  seconds: number,
-  blocks: number,
-  progress: (line: string) => void,
-) {
+async function changes(environment: Environment, size: number, seconds: number, progress: (line: string) => void) {
   const measure: Measure = (port, entity) => environment.measure(port, entity, size, seconds);
   for (const port of [environment.bare, environment.plinth]) await measure(port, ruled);
   const kinds = { bare: [] as Block[], ruled: [] as Block[], free: [] as Block[] };
