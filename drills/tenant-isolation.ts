@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench/lib/bench.ts';
 import { rounded } from '../bench/lib/statistics.ts';
 import type { ReceivedRequest } from '../sandbox/src/webhook-endpoint.ts';
-import { type CallerKind, mayCall, type TenantLetter } from './tenant-isolation/caller-kinds.ts';
+import { type CallerKind, keepsToken, mayCall, type TenantLetter } from './tenant-isolation/caller-kinds.ts';
 import { type Environment, startEnvironment } from './tenant-isolation/environment.ts';
 import { inspect } from './tenant-isolation/inspect.ts';
 import { excerptOf, findLeak, type HiddenData, hasMatches, hiddenDataFor } from './tenant-isolation/oracle.ts';
@@ -51,6 +51,7 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
         by_aim: tally.byAim,
         by_operation: tally.byOperation,
         server_errors: tally.serverErrors,
+        signed_out: tally.signedOut,
         leaks: tally.leaks,
         wrong_at_the_end: wrong.slice(0, 20),
         planted: seen,
@@ -61,6 +62,10 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
         {
           bar: 'no answer is a 5xx, except of services that the drill does not run',
           met: tally.countServerErrors() === 0,
+        },
+        {
+          bar: 'no valid credential is refused: its caller would no longer reach anything',
+          met: tally.signedOut === 0,
         },
         { bar: `>= ${ownBar} of the operations on own resources succeed`, met: own >= ownBar },
         { bar: `<= ${limitedBar} of all are stopped by a rate limit`, met: limited <= limitedBar },
@@ -96,6 +101,8 @@ async function drill(
   const choices = environment.kinds.flatMap((kind) => Array<CallerKind>(kind.weight * 2).fill(kind));
   const chosen = ops.flatMap((op) => Array<TestedOperation>(costly.has(op.route.name) ? 1 : 10).fill(op));
   const mayDo = new Map(environment.kinds.map((kind) => [kind, chosen.filter((op) => mayCall(kind, op.route))]));
+  // The tokens of callers without an own app are of the app that they attack.
+  const harmless = chosen.filter((op) => keepsToken(op.route));
   let started = 0;
   const client = async () => {
     while (started < operations) {
@@ -103,7 +110,9 @@ async function drill(
       if (started % Math.ceil(operations / 10) === 0)
         progress(`${started} of ${operations} operations, ${tally.leaks.length} leaks`);
       const kind = pick(choices);
-      const { attack, sent } = buildRequest(...chooseRequest(environment, kind, chosen, mayDo.get(kind) ?? []));
+      const { attack, sent } = buildRequest(
+        ...chooseRequest(environment, kind, kind.own === null ? harmless : chosen, mayDo.get(kind) ?? []),
+      );
       const answer = await environment.send(sent);
       rememberIds(attack, answer);
       const secret = hidden.get(kind) as HiddenData;

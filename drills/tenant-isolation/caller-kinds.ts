@@ -20,15 +20,23 @@ export interface CallerKind {
   /** The entities whose rules let them in. */
   readonly entities: readonly string[];
   readonly weight: number;
+  /** Their credentials are valid, and stay so. */
+  readonly isSignedIn: boolean;
 }
 
-// These would remove what the other operations need, or end the caller's token.
-const excluded = new Set(['deleteApp', 'restoreApp', 'signOutAppUser', 'renewAppUserToken']);
+// These would remove what the other operations need.
+const excluded = new Set(['deleteApp', 'restoreApp']);
+const endTokens = new Set(['signOutAppUser', 'renewAppUserToken']);
+
+/** Whether callers can still use their tokens after it, if they call it on the app that these are of. */
+export const keepsToken = ({ name }: Route): boolean => !endTokens.has(name);
 
 /** Whether the route accepts these callers on their own app. */
-export function mayCall({ role }: CallerKind, { name, path, credentials, access: { needs } }: Route): boolean {
+export function mayCall({ role }: CallerKind, route: Route): boolean {
+  const { name, path, credentials } = route;
+  const { needs } = route.access;
   const accepted = credentials as AcceptedCredentials;
-  if (!path.startsWith('/api/apps/{app_id}') || excluded.has(name)) return false;
+  if (!path.startsWith('/api/apps/{app_id}') || excluded.has(name) || !keepsToken(route)) return false;
   if (role === 'runtime') return accepted.appUser === true;
   if (role === 'key') return accepted.workspaceKey !== undefined;
   if (accepted.token === undefined) return false;

@@ -60,7 +60,7 @@ export async function createCallerKinds(
   return [
     kind('app user of b', 'b', 'runtime', await callersOf(b)),
     kind('app user of c', 'c', 'runtime', await callersOf(c)),
-    kind('anonymous, b being open', 'b', 'runtime', strangers, { entities: ['Note'] }),
+    kind('anonymous, b being open', 'b', 'runtime', strangers, { entities: ['Note'], isSignedIn: false }),
     kind('guest with a share of b', 'b', 'editor', await fixtures.members(b.workspace_id, 'guest', 8, b.app_id)),
     kind('editor of the workspace', 'b', 'editor', await fixtures.members(b.workspace_id, 'editor', 8)),
     kind('viewer of the workspace', 'b', 'viewer', await fixtures.members(b.workspace_id, 'viewer', 8)),
@@ -71,7 +71,7 @@ export async function createCallerKinds(
       ...(await fixtures.members(c.workspace_id, 'admin', 11)),
     ]),
     kind('app user of a whom the rules refuse', null, 'runtime', refused),
-    kind('ended token of an app user of a', null, 'runtime', ended, { weight: 0.5 }),
+    kind('ended token of an app user of a', null, 'runtime', ended, { weight: 0.5, isSignedIn: false }),
   ];
 }
 
@@ -83,5 +83,5 @@ const kind = (
   more: Partial<CallerKind> = {},
 ): CallerKind => {
   const entities = role === 'runtime' ? ['Task', 'Note'] : ['Task', 'Note', 'Bare'];
-  return { name, own, role, callers, stamp: marker(), entities, weight: 2, ...more };
+  return { name, own, role, callers, stamp: marker(), entities, weight: 2, isSignedIn: true, ...more };
 };

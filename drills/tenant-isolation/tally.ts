@@ -12,6 +12,8 @@ export class Tally {
   readonly byOperation: Record<string, number> = {};
   readonly serverErrors: Record<string, number> = {};
   readonly leaks: string[] = [];
+  /** How often the credential of a caller who should be signed in was refused. */
+  signedOut = 0;
   readonly #statuses: Record<string, Map<number, number>> = {};
 
   count({ kind, aim, op }: AttackRequest, { status, body }: HttpResponse): void {
@@ -19,6 +21,7 @@ export class Tally {
       const failure = `${op.route.name} ${status} ${/"code":"(\w+)"/.exec(body)?.[1]}`;
       this.serverErrors[failure] = (this.serverErrors[failure] ?? 0) + 1;
     }
+    if (status === 401 && kind.isSignedIn) this.signedOut += 1;
     this.byKind[kind.name] ??= {};
     const row = this.byKind[kind.name] as Record<string, number>;
     const column = `${Math.floor(status / 100)}xx`;
