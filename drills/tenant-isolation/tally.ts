@@ -21,7 +21,8 @@ export class Tally {
       const failure = `${op.route.name} ${status} ${/"code":"(\w+)"/.exec(body)?.[1]}`;
       this.serverErrors[failure] = (this.serverErrors[failure] ?? 0) + 1;
     }
-    if (status === 401 && kind.isSignedIn) this.signedOut += 1;
+    // A sign-in with a wrong password is a 401 too.
+    if (status === 401 && kind.isSignedIn && body.includes('"code":"credentials_')) this.signedOut += 1;
     this.byKind[kind.name] ??= {};
     const row = this.byKind[kind.name] as Record<string, number>;
     const column = `${Math.floor(status / 100)}xx`;
