@@ -102,16 +102,16 @@ async function drill(
   const chosen = ops.flatMap((op) => Array<TestedOperation>(costly.has(op.route.name) ? 1 : 10).fill(op));
   const mayDo = new Map(environment.kinds.map((kind) => [kind, chosen.filter((op) => mayCall(kind, op.route))]));
   // The tokens of callers without an own app are of the app that they attack.
-  const harmless = chosen.filter((op) => keepsToken(op.route));
+  const tokenKeeping = chosen.filter((op) => keepsToken(op.route));
   let started = 0;
   const client = async () => {
     while (started < operations) {
       started += 1;
       if (started % Math.ceil(operations / 10) === 0)
-        progress(`${started} of ${operations} operations, ${tally.leaks.length} leaks`);
+        progress(`${started} of ${operations} operations, ${tally.leakCount} leaks`);
       const kind = pick(choices);
       const { attack, sent } = buildRequest(
-        ...chooseRequest(environment, kind, kind.own === null ? harmless : chosen, mayDo.get(kind) ?? []),
+        ...chooseRequest(environment, kind, kind.own === null ? tokenKeeping : chosen, mayDo.get(kind) ?? []),
       );
       const answer = await environment.send(sent);
       rememberIds(attack, answer);

@@ -11,6 +11,8 @@ export class Tally {
   readonly byKind: Counts = {};
   readonly byOperation: Record<string, number> = {};
   readonly serverErrors: Record<string, number> = {};
+  leakCount = 0;
+  /** The first of them. */
   readonly leaks: string[] = [];
   /** How often the credential of a caller who should be signed in was refused. */
   signedOut = 0;
@@ -47,6 +49,7 @@ export class Tally {
     excerpt: string,
   ): void {
     const line = `${op.route.name} by ${kind.name}, ${aim}, in ${where}: ${method} ${path} → ${status} ${excerpt}`;
+    this.leakCount += 1;
     if (this.leaks.length < shown) this.leaks.push(line);
   }
 

@@ -65,7 +65,7 @@ function newLink(access: WorkspaceAccess, pepper: Pepper, now: Date) {
   return {
     token,
     hashed: { hash: hashOneTimeToken(token, pepper), pepper_id: pepper.id },
-    terms: {
+    issue: {
       mailed: false,
       invited_by: access.caller.user_id,
       created_date: now,
@@ -83,7 +83,7 @@ export async function insertInvitation(
   now: Date,
 ): Promise<InvitationWithToken> {
   const link = newLink(access, pepper, now);
-  const invitation = { workspace_id: access.workspace_id, id: newId(), ...terms, ...link.terms };
+  const invitation = { workspace_id: access.workspace_id, id: newId(), ...terms, ...link.issue };
   await sendWithNext(
     db,
     db
@@ -104,7 +104,7 @@ export async function renewInvitation(
   now: Date,
 ): Promise<InvitationWithToken> {
   const link = newLink(access, pepper, now);
-  const change = { ...terms, ...link.terms };
+  const change = { ...terms, ...link.issue };
   await saveInvitation(db, invitation, { ...change, ...link.hashed });
   return { ...invitation, ...change, token: link.token };
 }

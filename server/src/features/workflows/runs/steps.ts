@@ -78,7 +78,7 @@ export async function completeStep(
   finish();
 }
 
-/** Without anything else to write, one statement is enough. */
+/** Without anything else to write, no transaction around it is needed. */
 function inTransaction<Result>(
   { db, deps }: Execution,
   record: Write | undefined,

@@ -61,14 +61,14 @@ const commit = prepared<{ id: string; status: 'running' | 'cancelling' }, [runs:
    select id, status from run`,
 );
 
-const prepareCommit = prepared<object, []>('prepare recording of steps', `select ${planForIds}`);
+const setUpRecording = prepared<object, []>('set up recording of steps', `select ${planForIds}`);
 
 /** Records a step of each of some runs. Returns the status of each run by its id; none: its claim is lost. */
 export async function insertSteps(db: Db, steps: readonly SentStep[]): Promise<ReadonlyMap<string, RunStatus>> {
   const runs = steps.map(({ run }) => run.id);
   const [, rows] = await transactionOf(
     db,
-    prepareCommit.query(),
+    setUpRecording.query(),
     commit.query(runs, `[${steps.map(toJson).join(',')}]`),
   );
   return new Map(rows.map(({ id, status }) => [id, status]));
@@ -86,7 +86,7 @@ const announce = prepared<{ number: number }, readonly unknown[]>(
   'show workflow step that runs',
   `insert into workflow_steps (workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at, input)
    select $1, $2, $4::integer, $5, $6, $7, 'running', $8::integer, $9::timestamptz, $10::json from workflow_runs
-   where workspace_id = $1 and id = $2 and claims = $3 and claimed_slot is not null and status in ('running', 'cancelling')
+   where workspace_id = $1 and id = $2 and claims = $3 and ${isClaimed} and status in ('running', 'cancelling')
    on conflict (run_id, number) do nothing`,
 );
 

@@ -8,6 +8,7 @@ import {
   claimedColumnsOf,
   commitModeOf,
   getQuarantineThreshold,
+  planForIds,
   type Queue,
   type QueueRow,
   setCommitMode,
@@ -134,8 +135,8 @@ const lockOfClaims = 'hashtextextended($1, 0)';
 // A queue table fills within seconds. A planner with statistics from before would choose to read the whole table, or to sort all
 // that waits instead of following the index that is sorted already. This matters most with global limits: the lock makes all
 // other processes wait, and the running rows are counted too.
-export const planForQueues = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-  set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`;
+export const planForQueues = `${planForIds}, set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true),
+  set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
 /**
  * Prepares the transaction of a claim under global limits. One statement, but not part of the claim, because a statement sees

@@ -136,25 +136,43 @@ it('a row whose claim was lost writes nothing; the rest of its batch is complete
   expect(recorded).toEqual(['kept']);
 });
 
+/** In a transaction of its own: a claim is planned like a completion, and it too sets the commit mode. */
+async function claimOne(queue: ReturnType<typeof buildQueue>) {
+  await enqueue('one');
+  const claimer = createClaimer(queue, { db, slot: { slot: 0, epoch: 1 } });
+  const { rows } = await claimer.claim(1, { claimedRows: [], finishedRows: new Set() });
+  expect(rows).toHaveLength(1);
+  return rows;
+}
+
 it('completing rows reads no others, also if it was planned when the table was small', async () => {
   const queue = buildQueue({ outcomeColumns });
+  await enqueue('first');
+  await runAsOwner('analyze jobs');
   await transaction(db, async (db) => {
-    const claimer = createClaimer(queue, { db, slot: { slot: 0, epoch: 1 } });
     const complete = createCompleter(queue, db);
-    const claimOne = async () => {
-      await enqueue('one');
-      const { rows } = await claimer.claim(1, { claimedRows: [], finishedRows: new Set() });
-      expect(rows).toHaveLength(1);
-      return rows;
-    };
     // From the sixth time on PostgreSQL may keep the plan.
-    for (let n = 0; n < 8; n += 1) for (const row of await claimOne()) await complete(row, {});
+    for (let n = 0; n < 8; n += 1) for (const row of await claimOne(queue)) await complete(row, {});
     await runAsOwner(`insert into jobs (id, owner_id, what, due_at)
       select gen_random_uuid(), '${owners[0]}', 'one of many', null from generate_series(1, 20000)`);
-    const claimed = await claimOne();
+    const claimed = await claimOne(queue);
     const read = await countRowsRead(db, 'jobs', async () => {
       for (const row of claimed) expect(await complete(row, {})).toBe('done');
     });
     expect(read).toBeLessThan(20);
+  });
+});
+
+it.each([
+  ['is off in a queue with asyncCommit', { asyncCommit: true }, 'off'],
+  ['stays as the operator has set it in others', {}, 'local'],
+] as const)('the commit mode of a completion %s', async (_, options, expected) => {
+  const queue = buildQueue({ outcomeColumns, ...options });
+  const claimed = await claimOne(queue);
+  await transaction(db, async (db) => {
+    await sql`set local synchronous_commit = 'local'`.execute(db);
+    for (const row of claimed) await createCompleter(queue, db)(row, {});
+    const { rows } = await sql<{ mode: string }>`select current_setting('synchronous_commit') as mode`.execute(db);
+    expect(rows).toEqual([{ mode: expected }]);
   });
 });

@@ -82,8 +82,8 @@ export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcom
   };
 }
 
-const prepareCompletion = prepared<object, [commitMode: 'off' | null]>(
-  'prepare completion',
+const setUpCompletion = prepared<object, [commitMode: 'off' | null]>(
+  'set up completion',
   `select ${setCommitMode('$1')}, ${planForIds}`,
 );
 
@@ -120,18 +120,18 @@ async function completeBatch(
   runs: readonly FinishedRun[],
   db: AnyDb,
 ): Promise<Map<string, RunResult>> {
-  const prepare = prepareCompletion.query(commitModeOf(queue));
+  const setUp = setUpCompletion.query(commitModeOf(queue));
   const complete = statement.query(
     runs.map(({ row }) => row.id),
     JSON.stringify(runs.map(toRecord)),
   );
   const record = findOneStatement(queue, runs);
   if (record !== undefined) {
-    const [, completed] = await transactionOf(db, prepare, complete, ...record);
+    const [, completed] = await transactionOf(db, setUp, complete, ...record);
     return toResults(runs, completed);
   }
   return transaction(db, async (db) => {
-    const [, completed] = await sendTogether(db, prepare, complete);
+    const [, completed] = await sendTogether(db, setUp, complete);
     const results = toResults(runs, completed);
     const completedRuns = runs.filter((run) => results.has(run.row.id));
     await recordEach(queue, completedRuns, db);

@@ -89,7 +89,7 @@ export const retries =
 export const claimedColumnsOf = ({ claimedColumns }: Queue): string =>
   claimedColumns === undefined ? '*' : claimedColumns.map((name) => `"${name}"`).join(', ');
 
-/** A statement that begins a transaction of the queue calls `setCommitMode` with the parameter that has this value. */
+/** The value for `setCommitMode`. */
 export const commitModeOf = ({ asyncCommit }: Queue): 'off' | null => (asyncCommit ? 'off' : null);
 
 /** SQL: null leaves `synchronous_commit` as the operator has set it. */
@@ -100,7 +100,8 @@ export const setCommitMode = (parameter: string): string =>
  * SQL for a statement that changes claimed rows: `q.id = any(…) and isClaimed`, after `planForIds` in the same transaction. A
  * planner that knows the table from when it was small would read all of it, and one that knows it from when nothing was claimed
  * would read the index of claimed rows, which has entries of all that ran since the last vacuum. So sequential scans are off, and
- * this is a form of `claimed_slot is not null` that no partial index covers: what remains is to look up the ids.
+ * this is a form of `claimed_slot is not null` that no partial index covers: what remains is to look up the ids. What follows in
+ * the transaction is planned without sequential scans too.
  */
 export const isClaimed = 'coalesce(claimed_slot, -1) <> -1';
 export const planForIds = "set_config('enable_seqscan', 'off', true)";
