@@ -1,4 +1,4 @@
-// Owns a separate PostgreSQL server on its own port and folder, which a drill may crash and restart.
+// Owns a separate PostgreSQL server on its own port and folder: one that a drill may crash and restart, or that tests need not spare.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,16 +15,18 @@ export interface OwnPostgres {
   stop(): void;
 }
 
-export async function startPostgres(): Promise<OwnPostgres> {
+const settingsOfDrills = { max_connections: '200', shared_buffers: '256MB' };
+
+/** With other settings than the usual ones, if given. */
+export async function startPostgres(settings: Record<string, string> = settingsOfDrills): Promise<OwnPostgres> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'plinth-drill-'));
   const data = join(folder, 'data');
   if (process.getuid?.() === 0) chownSync(folder, postgresUid(), -1); // the server refuses to run as root
   run('initdb', '-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync');
-  appendFileSync(
-    join(data, 'postgresql.conf'),
-    `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nmax_connections = 200\nshared_buffers = 256MB\n`,
-  );
+  const all = { port, listen_addresses: "'127.0.0.1'", unix_socket_directories: "''", ...settings };
+  const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}\n`);
+  appendFileSync(join(data, 'postgresql.conf'), lines.join(''));
   const start = () => run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), 'start');
   start();
   return {

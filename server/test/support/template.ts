@@ -14,7 +14,8 @@ const runPrefix = 'plinth_run_';
 const runRole = 'plinth_test';
 
 export default async function prepare(): Promise<void> {
-  rmSync(observedFolder, { recursive: true, force: true });
+  // Tests that are run once more add to the answers of the first run.
+  if (process.env.TEST_RUN !== 'repeated') rmSync(observedFolder, { recursive: true, force: true });
   mkdirSync(observedFolder, { recursive: true });
   const migrations = await readMigrations(migrationsFolder);
   const name = templateName(migrations.map((migration) => migration.checksum));

@@ -2,6 +2,8 @@
 // directory agrees with the tables it is derived from.
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { seed } from '../../../test/support/cases.ts';
+import { createRandom } from '../../../test/support/rule-cases.ts';
 import { type Person, startSecondApp, startWorld, type World } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 import { clearOldMonths, compactTallies, refreshDirectories } from './directory-refresh.ts';
@@ -230,7 +232,7 @@ describe('the member directory', () => {
       Array.from({ length: 8 }, (_, i) => world.member(id, 'editor', `many.${i}.${id}@acme.example`)),
     );
     const apps = await Promise.all(people.map((person) => world.appOf(person, id)));
-    const one = <Item>(items: readonly Item[]) => items[Math.floor(Math.random() * items.length)] as Item;
+    const { one } = createRandom(seed);
     const random = () => {
       const [person, app] = [one(people), one(apps)];
       return one([

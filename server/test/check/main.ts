@@ -1,0 +1,58 @@
+// Owns the tiers of checks and the steps of each. The last line printed is "N passed, N failed".
+//
+// | Command | Runs |
+// |---|---|
+// | npm run check | what every change must pass |
+// | npm run check:touched | the suites (suites.ts) that the change touches |
+// | npm run check -- touched | both, as CI does |
+// | npm run check:all | every suite, with all random cases |
+import { prepareDatabase } from './database.ts';
+import { listRepeatable } from './repeat.ts';
+import { clearResults, countAsPassed, readResults } from './results.ts';
+import { runAlone, runTogether } from './steps.ts';
+import { everyChange, suites } from './suites.ts';
+import { findTouched } from './touched.ts';
+
+const tiers = process.argv.slice(2);
+const isAll = tiers.includes('all');
+const isEveryChange = isAll || tiers.includes('change');
+const touched = isAll ? suites : tiers.includes('touched') ? findTouched(suites) : [];
+const selected = [...(isEveryChange ? [everyChange] : []), ...touched.map(({ name }) => name)];
+const isWhole = isEveryChange && touched.length === suites.length;
+
+clearResults();
+const stopDatabase = await prepareDatabase();
+const isGood = (!isEveryChange || (await checkCode())) && (selected.length === 0 || (await checkBehaviour()));
+stopDatabase();
+const { passed, failed } = readResults();
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = isGood ? 0 : 1;
+
+function checkCode(): Promise<boolean> {
+  return runTogether([
+    { name: 'lint', command: ['npm', 'run', '--silent', 'lint'] },
+    { name: 'types', command: ['npm', 'run', '--silent', 'types'] },
+    { name: 'dead code', command: ['npm', 'run', '--silent', 'dead'] },
+    { name: 'generated files', command: ['npm', 'run', '--silent', 'describe', '--', '--check'] },
+  ]);
+}
+
+async function checkBehaviour(): Promise<boolean> {
+  const environment = { TEST_SUITES: selected.join(), ...(isAll && { ALL_CASES: '1' }) };
+  const isPassed = await runAlone({ name: 'tests', command: ['vitest', 'run'], environment });
+  if (!isPassed && !(await repeatFailed())) return false;
+  // Only all tests together observe every answer that is declared.
+  const whole = isWhole ? ['--whole'] : [];
+  return runAlone({ name: 'answers', command: ['node', 'server/test/support/observed.ts', ...whole] });
+}
+
+/** Runs the files of tests that failed once more, if that is allowed. Their first failure has been printed. */
+async function repeatFailed(): Promise<boolean> {
+  const files = listRepeatable(readResults());
+  const command = ['vitest', 'run', ...files];
+  const environment = { TEST_RUN: 'repeated' };
+  if (files.length === 0 || !(await runAlone({ name: 'failed tests, once more', command, environment }))) return false;
+  console.log(`Passed only at the second attempt: ${files.join(', ')}`);
+  countAsPassed();
+  return true;
+}

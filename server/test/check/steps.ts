@@ -1,0 +1,35 @@
+// Owns running the steps of a check: each prints its name, how it ended and how long it took.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+export interface Step {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Runs steps at the same time. Each prints what its command printed after the command has ended. */
+export async function runTogether(steps: readonly Step[]): Promise<boolean> {
+  const results = await Promise.all(steps.map((step) => runStep(step, 'pipe')));
+  return !results.includes(false);
+}
+
+/** Runs a step whose command prints as it goes. */
+export const runAlone = (step: Step): Promise<boolean> => runStep(step, 'inherit');
+
+async function runStep({ name, command, environment }: Step, output: 'inherit' | 'pipe'): Promise<boolean> {
+  const startedAt = performance.now();
+  const [program = '', ...args] = command;
+  const env = { ...process.env, ...environment };
+  const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', output, output] });
+  const printed: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => printed.push(chunk));
+  const [code] = await once(child, 'close');
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  process.stdout.write(Buffer.concat(printed));
+  console.log(`== ${name}: ${code === 0 ? 'passed' : 'failed'} in ${seconds} s`);
+  return code === 0;
+}

@@ -1,0 +1,98 @@
+// Owns the list of suites that not every change must pass: what each tests with, and the folders that it judges. `npm run check`
+// runs all other tests. A suite here also runs if a change touches it (touched.ts).
+import { matchesGlob } from 'node:path';
+
+export interface Suite {
+  readonly name: string;
+  /** Files or folders of the product. */
+  readonly judges: readonly string[];
+  /** Globs of test files. */
+  readonly tests: readonly string[];
+}
+
+/** The name of all other tests. */
+export const everyChange = 'every change';
+
+export const suites: readonly Suite[] = [
+  {
+    name: 'advertising',
+    judges: ['server/src/features/ads', 'server/src/features/billing', 'server/src/gateways/ad-platform'],
+    tests: [
+      'server/src/features/ads/{campaigns/changes,launch/launch,launch/saga}.test.ts',
+      'server/test/e2e/{ads-report,tracking}.test.ts',
+    ],
+  },
+  {
+    name: 'browser',
+    judges: ['server/src/features/browser-tests', 'server/src/features/builder', 'server/src/gateways/browser'],
+    tests: [
+      'server/src/features/browser-tests/{perform,run/run}.test.ts',
+      'server/test/e2e/{browser-session,browser-tests,builder-page,page-check,session-network}.test.ts',
+    ],
+  },
+  {
+    name: 'coding sessions',
+    judges: ['server/src/features/coding-sessions', 'server/src/gateways/git-host', 'server/src/kit/git'],
+    tests: [
+      'server/src/features/coding-sessions/{recovery,turn}.test.ts',
+      'server/test/e2e/{coding-crashes,coding-guide,session-page}.test.ts',
+    ],
+  },
+  {
+    name: 'command sandbox',
+    judges: ['server/src/features/coding-sessions/work', 'server/src/gateways/command-sandbox', 'server/src/kit/git'],
+    tests: ['server/src/gateways/command-sandbox/*.test.ts', 'server/test/e2e/hostile-repositories.test.ts'],
+  },
+  {
+    name: 'crashes',
+    judges: [
+      'server/src/features/agents',
+      'server/src/features/builder',
+      'server/src/features/publishing',
+      'server/src/features/security',
+      'server/src/features/workflows',
+    ],
+    tests: ['server/test/e2e/{agents,builder,publish-crashes,scan-crashes,workflow-crashes}.test.ts'],
+  },
+  {
+    name: 'guides',
+    judges: ['docs/guides', 'server/src/features/analytics', 'server/src/features/workflows', 'server/src/openapi'],
+    tests: ['server/test/e2e/{events-guide,generated-clients,openapi-tasks,workflows-guide}.test.ts'],
+  },
+  {
+    name: 'operation',
+    judges: [
+      'docs/operate',
+      'server/plinth.js',
+      'server/src/commands',
+      'server/src/config.ts',
+      'server/src/features/workspaces',
+      'server/src/main.ts',
+    ],
+    tests: ['server/test/e2e/{backup,command-line,import,production}.test.ts'],
+  },
+  {
+    name: 'pages',
+    judges: [
+      'server/src/features/accounts',
+      'server/src/features/app-users',
+      'server/src/features/builder',
+      'server/src/features/connectors',
+      'server/src/features/entities',
+      'server/src/features/installation',
+      'server/src/features/members',
+      'server/src/features/publishing',
+      'server/src/openapi',
+    ],
+    tests: ['server/test/e2e/{building,connectors,invitation,pages,published-apps,reference,runtime-client}.test.ts'],
+  },
+  {
+    name: 'scans',
+    judges: ['server/src/features/security'],
+    tests: ['server/src/features/security/{security,code/process}.test.ts'],
+  },
+];
+
+/** The suite of a test file; undefined if every change runs it. */
+export const findSuite = (file: string): Suite | undefined =>
+  suites.find(({ tests }) => tests.some((glob) => matchesGlob(file, glob)));
