@@ -164,20 +164,32 @@ async function startVictim(uid: number, secret: string): Promise<ChildProcess> {
   return victim;
 }
 
-/** Processes of the 256 users, without those that have ended. */
+/** Processes of the 256 users, without those that are exiting or have exited. */
 export function listProcessesOf(firstUid: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
         const uid = lstatSync(`/proc/${pid}`).uid;
-        const isDead = / [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-        return uid >= firstUid && uid < firstUid + 256 && !isDead;
+        return uid >= firstUid && uid < firstUid + 256 && !isExiting(readFileSync(`/proc/${pid}/stat`, 'utf8'));
       } catch {
         return false; // it has just ended
       }
     })
     .map(Number);
+}
+
+const exitingFlag = 0x4; // PF_EXITING of the kernel
+
+/**
+ * Whether the process will not run anything of its own again. On a busy machine a killed process can still be listed as running
+ * (R) after it has left its control group, until the kernel gets to the end of its exit.
+ *
+ * `8679 (bwrap) R 1 8679 8679 0 -1 4195660 …`: after the name, the state is the 1st value and the flags are the 7th.
+ */
+export function isExiting(stat: string): boolean {
+  const values = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return ['Z', 'X'].includes(values[0] ?? '') || (Number(values[6]) & exitingFlag) !== 0;
 }
 
 async function openServers(onReached: (how: string) => void, path: string, name: string) {
