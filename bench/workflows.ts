@@ -1,5 +1,5 @@
 // Measures how fast steps of workflows are run and recorded, how soon a run begins, whether a noisy app delays a quiet one, and
-// what an idle worker costs; and, for comparison, the same on the workflow engine.
+// what an idle worker costs.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,11 +12,9 @@ import { killProcess } from './lib/services.ts';
 import { median, quantile, rounded } from './lib/statistics.ts';
 import type { Order } from './workflows/bare.ts';
 import { stepsPerRun, type WorkflowName } from './workflows/definitions.ts';
-import type { EngineAnswer, EngineOrder } from './workflows/engine.ts';
 import { type BenchWorkflowApp, type Environment, startEnvironment } from './workflows/environment.ts';
 
 const appCount = 5;
-const runsAtOnce = 20;
 /** The default of DATABASE_POOL_SIZE. */
 const workerConnections = 16;
 const blocks = 9;
@@ -50,9 +48,9 @@ export const workflows: Bench = async ({ quick, progress }) => {
     const steps = await measureSteps(environment, size, progress);
     const latency = await measureLatency(environment, size.latencySeconds, progress);
     const noisy = await measureBesideNoisy(environment, size.noisyRuns, progress);
-    const engine = size.compares ? await compareEngine(environment, size, progress) : {};
+    const manyApps = size.compares ? await measureManyApps(environment, progress) : {};
     return {
-      figures: { ...idle, ...steps, ...latency, ...noisy, ...engine },
+      figures: { ...idle, ...steps, ...latency, ...noisy, ...manyApps },
       judged: [
         {
           bar: `steps are run and recorded at >= ${stepsBar} of the rate of a bare loop that commits the same rows`,
@@ -68,7 +66,7 @@ export const workflows: Bench = async ({ quick, progress }) => {
         },
         { bar: `an idle worker uses <= ${idleBar} % of a core`, met: idle.idle_worker_cpu_percent <= idleBar },
       ],
-      skipped: size.compares ? [] : ['the comparison with the workflow engine, and with a worker without workflows'],
+      skipped: size.compares ? [] : ['runs of many apps, and the comparison with a worker without workflows'],
     };
   } finally {
     await environment.close();
@@ -272,63 +270,16 @@ async function forkAndWait(
   return child;
 }
 
-// ---- the same on the workflow engine
+// ---- many apps
 
-const manyApps = 500;
-
+const manyAppsCount = 500;
 const runsOfManyApps = 4;
 
-async function compareEngine(environment: Environment, size: Size, progress: Progress) {
-  const figures: Record<string, unknown> = { runs_per_second_of_500_apps: await measureManyApps(environment) };
-  progress(`${manyApps} apps: ${figures.runs_per_second_of_500_apps} runs/s`);
-  environment.processes.takeDown();
-  for (const perApp of [20, 1]) {
-    const child = await forkAndWait('workflows/engine.ts', [environment.postgres.url, String(perApp)]);
-    try {
-      figures[`engine_with_${perApp}_per_app`] = await measureEngine(child, size);
-      progress(`the engine with ${perApp} per app: ${JSON.stringify(figures[`engine_with_${perApp}_per_app`])}`);
-    } finally {
-      await killProcess(child);
-    }
-  }
-  return figures;
-}
-
-async function measureManyApps(environment: Environment): Promise<number> {
-  const apps = await environment.addMany(manyApps);
+async function measureManyApps(environment: Environment, progress: Progress) {
+  const apps = await environment.addMany(manyAppsCount);
   const ids = await environment.start('short', apps, runsOfManyApps);
   await environment.waitUntilEnded(ids);
-  return rounded(ids.length / (await readSeconds(environment, ids)), 0);
-}
-
-async function measureEngine(child: ChildProcess, { noisyRuns, idleSeconds }: Size) {
-  const order = async (given: EngineOrder): Promise<EngineAnswer> => {
-    child.send(given);
-    return ((await once(child, 'message')) as [EngineAnswer])[0];
-  };
-  const pid = child.pid as number;
-  await sleep(3_000);
-  const before = cpuMs(pid);
-  await sleep(idleSeconds * 1000);
-  const idle = rounded((cpuMs(pid) - before) / (idleSeconds * 10), 2);
-  const apps = (count: number) => Array.from({ length: count }, newId);
-  const warm = { apps: apps(appCount), runsPerApp: runsAtOnce, steps: stepsPerRun, wait: true };
-  await order(warm);
-  const rates: number[] = [];
-  for (let block = 0; block < 3; block += 1) {
-    const { seconds } = await order({ ...warm, apps: apps(appCount) });
-    rates.push((appCount * runsAtOnce * stepsPerRun) / seconds);
-  }
-  const many = await order({ apps: apps(manyApps), runsPerApp: runsOfManyApps, steps: 3, wait: true });
-  await order({ apps: apps(1), runsPerApp: noisyRuns, steps: stepsPerRun, wait: false });
-  const delays: number[] = [];
-  for (let n = 0; n < startsMeasured; n += 1)
-    delays.push((await order({ apps: apps(1), runsPerApp: 1, steps: 3, wait: true })).delayMs);
-  return {
-    idle_cpu_percent: idle,
-    steps_per_second: rounded(median(rates), 0),
-    runs_per_second_of_500_apps: rounded((manyApps * runsOfManyApps) / many.seconds, 0),
-    quiet_delay_ms_p50: median(delays),
-    quiet_delay_ms_max: Math.max(...delays),
-  };
+  const runsPerSecond = rounded(ids.length / (await readSeconds(environment, ids)), 0);
+  progress(`${manyAppsCount} apps: ${runsPerSecond} runs/s`);
+  return { runs_per_second_of_500_apps: runsPerSecond };
 }

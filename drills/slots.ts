@@ -9,11 +9,10 @@ import type { Bench } from '../bench/lib/bench.ts';
 import { type OwnPostgres, startPostgres } from '../bench/lib/postgres.ts';
 import { quantile, rounded } from '../bench/lib/statistics.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
-import { openWorkflows, type Workflows } from '../server/src/kit/background/workflows/workflows.ts';
-import { type AnyDb, openDatabase, transaction } from '../server/src/kit/db/database.ts';
+import { type AnyDb, openDatabase } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import { startProxy, type TcpProxy } from './lib/proxy.ts';
-import { tables, twoSteps } from './slots/work.ts';
+import { tables } from './slots/work.ts';
 
 const slots = 3;
 const workers = 4;
@@ -21,7 +20,9 @@ const killBarMs = 2_000;
 const hostBarMs = 15_000;
 
 export const slotsDrill: Bench = async ({ quick, progress }) => {
-  const size = quick ? { workflows: 200, jobs: 2_000, seconds: 20 } : { workflows: 2_000, jobs: 20_000, seconds: 75 };
+  const size = quick
+    ? { oneStep: 2_000, twoSteps: 200, seconds: 20 }
+    : { oneStep: 20_000, twoSteps: 2_000, seconds: 75 };
   const postgres = await startPostgres();
   const proxy = await startProxy(postgres.port);
   const fleet = new WorkerFleet(postgres, proxy);
@@ -29,17 +30,15 @@ export const slotsDrill: Bench = async ({ quick, progress }) => {
     await migrateAll(postgres.url);
     const { db, pool, close } = openDatabase<never>({ url: postgres.url, poolSize: 8 });
     await pool.query(tables);
-    const engine = openWorkflows(pool, postgres.url);
     fleet.start();
     await fleet.full();
-    const journal = { workflows: new Set<string>(), jobs: new Set<string>() };
-    const feeding = enqueueWork(db, engine, size, journal);
+    const journal: Journal = new Map();
+    const feeding = enqueueWork(db, size, journal);
     await injectFaults(fleet, quick, feeding, progress);
     await feeding;
     progress('fed; waiting for the rest');
     const finished = await waitForEffects(db, journal, quick ? 20_000 : 120_000, progress);
     const report = await judge(db, fleet, journal, finished, quick);
-    await engine.close();
     await close();
     return report;
   } finally {
@@ -49,32 +48,29 @@ export const slotsDrill: Bench = async ({ quick, progress }) => {
   }
 };
 
-interface Journal {
-  readonly workflows: Set<string>;
-  readonly jobs: Set<string>;
-}
+/** Every row whose insert was acknowledged, with the number of its steps. */
+type Journal = Map<string, number>;
 
-/** Enqueues all work, spread over the length of the drill. What was not acknowledged is enqueued again with the same id. */
+/** Enqueues all work, spread over the length of the drill. What was not acknowledged is enqueued again with the same ids. */
 async function enqueueWork(
   db: AnyDb,
-  engine: Workflows,
-  size: { workflows: number; jobs: number; seconds: number },
+  size: { oneStep: number; twoSteps: number; seconds: number },
   journal: Journal,
 ): Promise<void> {
   const portions = size.seconds * 5;
+  const [oneStep, twoSteps] = [size.oneStep, size.twoSteps].map((count) => Math.ceil(count / portions)) as [
+    number,
+    number,
+  ];
   for (let portion = 0; portion < portions; portion += 1) {
-    const jobs = Array.from({ length: size.jobs / portions + 1 }, () => newId());
+    const rows = Array.from({ length: oneStep + twoSteps }, (_, n) => ({ id: newId(), steps: n < twoSteps ? 2 : 1 }));
     await retryUntilDone(() =>
-      sql`insert into drill_jobs (id, owner_id, due_at)
-        select id, md5((random() * 50)::int::text)::uuid, now() from unnest(${jobs}::uuid[]) id
+      sql`insert into drill_jobs (id, owner_id, due_at, steps)
+        select id, md5((random() * 50)::int::text)::uuid, now(), steps
+        from json_to_recordset(${JSON.stringify(rows)}::json) as row(id uuid, steps integer)
         on conflict do nothing`.execute(db),
     );
-    for (const id of jobs) journal.jobs.add(id);
-    for (let n = 0; n < size.workflows / portions; n += 1) {
-      const id = newId();
-      await retryUntilDone(() => transaction(db, (db) => engine.start(db, twoSteps, { name: id }, { id })));
-      journal.workflows.add(id);
-    }
+    for (const { id, steps } of rows) journal.set(id, steps);
     await sleep(150);
   }
 }
@@ -244,13 +240,17 @@ interface WorkerProcess {
   slot?: number | undefined;
 }
 
+/** `id/step` of every effect. */
+const listExpected = (journal: Journal): string[] =>
+  [...journal].flatMap(([id, steps]) => Array.from({ length: steps }, (_, n) => `${id}/${n + 1}`));
+
 async function waitForEffects(
   db: AnyDb,
   journal: Journal,
   ms: number,
   progress: (line: string) => void,
 ): Promise<boolean> {
-  const expected = journal.workflows.size * 2 + journal.jobs.size;
+  const expected = listExpected(journal).length;
   for (const end = performance.now() + ms; performance.now() < end; await sleep(1_000)) {
     const { rows } = await sql<{ done: number }>`select count(*)::int as done from drill_effects`.execute(db);
     progress(`${rows[0]?.done} of ${expected} effects`);
@@ -266,10 +266,7 @@ async function judge(db: AnyDb, fleet: WorkerFleet, journal: Journal, finished: 
   const { rows } = await sql<{ what: string; step: number; times: number }>`
     select what, step, count(*)::int as times from drill_effects group by what, step`.execute(db);
   const times = new Map(rows.map((row) => [`${row.what}/${row.step}`, row.times]));
-  const expected = [
-    ...[...journal.jobs].map((id) => `${id}/1`),
-    ...[...journal.workflows].flatMap((id) => [`${id}/1`, `${id}/2`]),
-  ];
+  const expected = listExpected(journal);
   const missing = expected.filter((key) => !times.has(key)).length;
   const repeated = rows.filter((row) => row.times > 1).length;
   const recoveries = (faults: readonly Fault[]) => faults.map((fault) => fault.recoveredMs ?? Number.POSITIVE_INFINITY);
@@ -279,8 +276,8 @@ async function judge(db: AnyDb, fleet: WorkerFleet, journal: Journal, finished: 
   const p95 = quantile(kills, 0.95);
   return {
     figures: {
-      workflows: journal.workflows.size,
-      jobs: journal.jobs.size,
+      rows: journal.size,
+      rows_with_two_steps: expected.length - journal.size,
       effects_expected: expected.length,
       effects_missing: missing,
       effects_repeated: repeated,

@@ -3,7 +3,6 @@
 import { acquireSlot } from '../../server/src/kit/background/workers/slots.ts';
 import type { WakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import { type BackgroundWork, startWorker, type WorkerDeps } from '../../server/src/kit/background/workers/worker.ts';
-import { openWorkflows } from '../../server/src/kit/background/workflows/workflows.ts';
 import { systemClock } from '../../server/src/kit/clock.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
 
@@ -16,22 +15,20 @@ export interface DrillWorker {
 }
 
 /** Returns the slot. */
-export async function runDrillWorker({ url, slots, wake, work: later, onRecovered }: DrillWorker): Promise<number> {
+export async function runDrillWorker({ url, slots, wake, work, onRecovered }: DrillWorker): Promise<number> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());
   const slot = await acquireSlot({ url, slots }, stop.signal);
   if (slot === undefined) process.exit(0);
   void slot.lost.then(() => process.exit(1));
-  const { db, pool } = openDatabase({ url, poolSize: 10, applicationName: slot.sessionName });
-  const nothing: BackgroundWork = { queues: [], workflows: [], jobs: [], dispatch: async () => 0 };
-  const working = await startWorker({ ...nothing, ...later }, slot, {
-    url,
+  const { db } = openDatabase({ url, poolSize: 10, applicationName: slot.sessionName });
+  const nothing: BackgroundWork = { queues: [], jobs: [], dispatch: async () => 0 };
+  const working = await startWorker({ ...nothing, ...work }, slot, {
     db,
     wake,
     clock: systemClock,
-    engine: openWorkflows(pool, url),
     onError: (what, error) => console.error(what, String(error).slice(0, 200)),
-    ...(onRecovered && { onRecovered: onRecovered }),
+    ...(onRecovered && { onRecovered }),
   });
   const end = async () => {
     await working.stop();

@@ -92,7 +92,6 @@ import type { Queue } from './kit/background/queues/queue.ts';
 import type { Job } from './kit/background/workers/schedule.ts';
 import { openWakeUps, type WakeUps } from './kit/background/workers/wake.ts';
 import type { BackgroundWork } from './kit/background/workers/worker.ts';
-import { openWorkflows, type Workflow, type Workflows } from './kit/background/workflows/workflows.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Database, openDatabase } from './kit/db/database.ts';
 import { listPendingMigrations, type Migration } from './kit/db/migrate.ts';
@@ -124,7 +123,6 @@ interface Feature {
   readonly routes: Route[];
   readonly listeners?: readonly Listener<Db>[];
   readonly queues?: readonly Queue[];
-  readonly workflows?: readonly Workflow[];
   readonly jobs?: readonly Job[];
   /** Metrics that are read from the database at every scrape. */
   readonly gauges?: readonly (Omit<GaugeReading, 'read'> & { read(db: Db): ReturnType<GaugeReading['read']> })[];
@@ -227,12 +225,11 @@ export async function compareCampaigns(config: Config, db: Db) {
 export interface App {
   readonly server: FastifyInstance;
   readonly routes: readonly Route[];
-  /** Queues, workflows and jobs that workers run. */
+  /** Queues and jobs that workers run. */
   readonly background: BackgroundWork;
   /** Publishes an event in the caller's transaction. */
   readonly publish: Publish;
   readonly wake: WakeUps;
-  readonly engine: Workflows;
   readonly metrics: Metrics;
   readonly database: Database<Tables>;
   readonly shares: Shares;
@@ -263,7 +260,6 @@ export function createApp(config: Config, deps: AppDeps): App {
   const shares = createShares(config.DATABASE_POOL_SIZE);
   const failedLookups = createFailedLookups(counters);
   const wake = openWakeUps(config.REDIS_URL, config.REDIS_PREFIX);
-  const engine = openWorkflows(database.pool, config.DATABASE_URL);
   const bus = eventBus<Events, Db>(wake, (event, error) =>
     log.error({ event: event.name, event_id: event.id, error: describeError(error) }, 'event listener failed'),
   );
@@ -706,7 +702,6 @@ export function createApp(config: Config, deps: AppDeps): App {
   bus.listen(features.flatMap((feature) => feature.listeners ?? []));
   const background: BackgroundWork = {
     queues: [...features.flatMap((feature) => feature.queues ?? []), createWarningQueue(mail.send)],
-    workflows: features.flatMap((feature) => feature.workflows ?? []),
     jobs: [
       ...features.flatMap((feature) => feature.jobs ?? []),
       ...warningJobs,
@@ -792,7 +787,6 @@ export function createApp(config: Config, deps: AppDeps): App {
     await gitHost.close();
     await outbound.close();
     await jq.close();
-    await engine.close();
     await waitAtMost(5_000, Promise.all([database.close(), reserved.close()]));
   };
   return {
@@ -801,7 +795,6 @@ export function createApp(config: Config, deps: AppDeps): App {
     background,
     publish: bus.publish,
     wake,
-    engine,
     metrics,
     database,
     shares,

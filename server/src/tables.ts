@@ -1360,16 +1360,6 @@ export interface Tables {
     last_error: string | null;
     failed_at: Date | null;
   };
-  workflow_run_state: {
-    workflow_id: string;
-    crash_count: Generated<number>;
-    steps: Generated<number>;
-    last_crash_id: string | null;
-    waiting: Generated<boolean>;
-    cancelled_at: Date | null;
-    cancel_pending: Generated<boolean>;
-    updated_date: Generated<Date>;
-  };
   workflow_runs: {
     id: string;
     workspace_id: string;

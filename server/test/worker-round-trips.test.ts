@@ -1,6 +1,5 @@
 // Tests how many round trips to PostgreSQL a worker takes, on the wire: from a committed event to the first byte of its deliveries,
-// for completing them, and while there is nothing to do. Its slot and the engine of workflows have connections of their own, which are
-// not counted.
+// for completing them, and while there is nothing to do. Its slot has a connection of its own, which is not counted.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { openDatabase } from '../src/kit/db/database.ts';

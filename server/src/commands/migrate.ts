@@ -2,8 +2,7 @@
 // to run repeatedly and from several machines at once. With `--status` or `--dry-run` it changes nothing.
 import pg from 'pg';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { migrateWorkflows } from '../kit/background/workflows/engine.ts';
-import { listPendingMigrations, migrate, readApplied, readMigrations } from '../kit/db/migrate.ts';
+import { checkMigrations, listPendingMigrations, migrate, readApplied, readMigrations } from '../kit/db/migrate.ts';
 import { migrationsFolder } from '../release.ts';
 import { parseArguments, UsageError } from './arguments.ts';
 import { grantRunRole } from './run-role.ts';
@@ -49,10 +48,14 @@ async function printStatus(url: string): Promise<void> {
   }
 }
 
-/** What `plinth migrate` would apply. Like it, refuses a migration that was edited after it was applied. */
+/** What `plinth migrate` would apply. Refuses what it would refuse. */
 async function printPending(url: string): Promise<void> {
   const migrations = await readMigrations(migrationsFolder);
-  const pending = await withClient(url, (client) => listPendingMigrations(client, migrations));
+  const pending = await withClient(url, async (client) => {
+    const pending = await listPendingMigrations(client, migrations);
+    await checkMigrations(client, pending);
+    return pending;
+  });
   printNames(
     'would apply',
     pending.map(({ name }) => name),
@@ -73,13 +76,9 @@ async function withClient<Result>(url: string, work: (client: pg.Client) => Prom
 export const migrateUrl = ({ MIGRATE_DATABASE_URL, DATABASE_URL }: Config): string =>
   MIGRATE_DATABASE_URL ?? DATABASE_URL;
 
-/**
- * Migrates Plinth's own tables and those of the workflow engine, and grants the role of `runUrl` what it needs on them. Returns
- * the names of the migrations it applied.
- */
+/** Applies pending migrations, and grants the role of `runUrl` what it needs on all tables. Returns the names of those it applied. */
 export async function migrateAll(url: string, runUrl = url): Promise<string[]> {
   const applied = await migrate(url, await readMigrations(migrationsFolder));
-  await migrateWorkflows(url);
   await grantRunRole(url, runUrl);
   return applied;
 }

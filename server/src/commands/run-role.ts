@@ -20,8 +20,6 @@ const limitedTables = {
   'public.locations': 'select',
   'public.location_names': 'select',
   'public.location_catalogue': 'select',
-  'dbos.dbos_migrations': 'select',
-  'dbos.dbos_transaction_completion_migrations': 'select',
 };
 
 /** Grants what the role of `runUrl` needs on all tables. Does nothing if it is the role that migrates. */
@@ -40,16 +38,14 @@ export async function grantRunRole(migrateUrl: string, runUrl: string): Promise<
 }
 
 const listGrants = (role: string): string[] => [
-  ...['public', 'dbos'].flatMap((schema) => [
-    `grant usage on schema ${schema} to ${role}`,
-    `grant ${rowPrivileges} on all tables in schema ${schema} to ${role}`,
-    `grant usage, select, update on all sequences in schema ${schema} to ${role}`,
-    `grant execute on all functions in schema ${schema} to ${role}`,
-    // For what is created later, in case its migration is the last thing that runs.
-    `alter default privileges in schema ${schema} grant ${rowPrivileges} on tables to ${role}`,
-    `alter default privileges in schema ${schema} grant usage, select, update on sequences to ${role}`,
-    `alter default privileges in schema ${schema} grant execute on functions to ${role}`,
-  ]),
+  `grant usage on schema public to ${role}`,
+  `grant ${rowPrivileges} on all tables in schema public to ${role}`,
+  `grant usage, select, update on all sequences in schema public to ${role}`,
+  `grant execute on all functions in schema public to ${role}`,
+  // For what is created later, in case its migration is the last thing that runs.
+  `alter default privileges in schema public grant ${rowPrivileges} on tables to ${role}`,
+  `alter default privileges in schema public grant usage, select, update on sequences to ${role}`,
+  `alter default privileges in schema public grant execute on functions to ${role}`,
   ...Object.entries(limitedTables).flatMap(([table, privileges]) => [
     `revoke all on ${table} from ${role}`,
     `grant ${privileges} on ${table} to ${role}`,

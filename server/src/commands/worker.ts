@@ -55,11 +55,9 @@ async function runInSlot(
     sessionName: slot.sessionName,
   });
   const worker = await startWorker(app.background, slot, {
-    url: config.DATABASE_URL,
     db: app.database.db,
     clock: systemClock,
     wake: app.wake,
-    engine: app.engine,
     onError: (what, error) => {
       app.metrics.countFailure(what);
       log.error({ what, error: describeError(error) }, 'background work failed');

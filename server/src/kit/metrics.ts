@@ -13,7 +13,7 @@ export function isBearerToken(authorization: string | undefined, token: string):
 export interface Metrics {
   countRequest(operation: string, status: number, seconds: number): void;
   countRun(queue: string, outcome: string, seconds: number): void;
-  /** Counts a failure of a job, the dispatcher or the workflow engine. */
+  /** Counts a failure of a job, a queue or the dispatcher. */
   countFailure(what: string): void;
   /** Adds a counter `NAMEs_total` by outcome, and a histogram `NAME_duration_seconds`. Returns what counts one. */
   addOutcomes(name: string, help: string, buckets: readonly number[]): (outcome: string, seconds: number) => void;
@@ -70,7 +70,7 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
   });
   const failures = new Counter({
     name: 'plinth_background_failures_total',
-    help: 'Failures of jobs, the dispatcher and the workflow engine in this process',
+    help: 'Failures of jobs, queues and the dispatcher in this process',
     labelNames: ['what'],
     registers: [registry],
   });
@@ -125,22 +125,20 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
   };
 }
 
-/** Metrics of queues, workflows and worker slots. If the database does not answer, they are absent instead of 0. */
+/** Metrics of queues and worker slots. If the database does not answer, they are absent instead of 0. */
 function createBackgroundGauges(registry: Registry): (metrics: BackgroundMetrics | undefined) => void {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const depth = gauge('plinth_queue_depth', 'Rows of a queue by state: due, running, failed', ['queue', 'state']);
   const oldest = gauge('plinth_queue_oldest_seconds', 'How long the oldest row that is due has waited', ['queue']);
-  const workflows = gauge('plinth_workflows', 'Workflows by name and state', ['workflow', 'state']);
   const slots = gauge('plinth_worker_slots', 'Worker slots by state: held, silent, free', ['state']);
   return (metrics) => {
-    for (const each of [depth, oldest, workflows, slots]) each.reset();
+    for (const each of [depth, oldest, slots]) each.reset();
     if (metrics === undefined) return;
     for (const { queue, oldestSeconds, ...counts } of metrics.queues) {
       oldest.set({ queue }, oldestSeconds);
       for (const [state, count] of Object.entries(counts)) depth.set({ queue, state }, count);
     }
-    for (const { name, state, count } of metrics.workflows) workflows.set({ workflow: name, state }, count);
     for (const state of ['held', 'silent', 'free']) slots.set({ state }, 0); // an alert needs the 0 of a missing worker
     for (const { state } of metrics.slots) slots.inc({ state });
   };

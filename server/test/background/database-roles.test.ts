@@ -6,9 +6,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newKeys } from '../../src/commands/keys.ts';
-import { runWorkflows } from '../../src/kit/background/workflows/engine.ts';
-import { openWorkflows, type Workflow } from '../../src/kit/background/workflows/workflows.ts';
-import { openDatabase, transaction } from '../../src/kit/db/database.ts';
+import { openDatabase } from '../../src/kit/db/database.ts';
 import { commandLine } from '../e2e/command.ts';
 import { call } from '../support/client.ts';
 import { asAdmin, createEmptyDatabase, createRole, withRole } from '../support/template.ts';
@@ -116,38 +114,6 @@ describe('the run role', () => {
     expect((await plinth('import', archive)).stdout).toContain('imported as workspace');
   });
 
-  it('executes workflows', async () => {
-    const roles: unknown[] = [];
-    const workflow: Workflow<object> = {
-      name: 'who am I',
-      perProcess: 1,
-      pollMs: 50,
-      timeoutMs: 60_000,
-      run: async (context) => {
-        await context.sleep(1_001);
-        await context.transaction('ask', async (db) => {
-          roles.push(...(await sql<{ role: string }>`select current_user as role`.execute(db)).rows);
-        });
-      },
-    };
-    const warnings: string[] = [];
-    const onWarning = (message: string) => warnings.push(message);
-    const running = await runWorkflows([workflow], {
-      url: runUrl,
-      db,
-      executor: 'test',
-      sessionName: 'test',
-      onWarning,
-    });
-    const engine = openWorkflows(pool, runUrl);
-    const id = await transaction(db, (db) => engine.start(db, workflow, {}));
-    await expect.poll(async () => (await engine.find(db, id))?.state).toBe('done');
-    expect(await engine.removeFinished(db, new Date(Date.now() + 60_000))).toBe(1);
-    await running.stop(1_000);
-    await engine.close();
-    expect({ roles, warnings }).toEqual({ roles: [{ role: runner }], warnings: [] });
-  });
-
   // Each statement, and what PostgreSQL answers.
   it.each([
     ["update audit_entries set type = 'x'", 'permission denied for table audit_entries'],
@@ -159,7 +125,6 @@ describe('the run role', () => {
     ['alter table audit_entries disable trigger user', 'must be owner of table audit_entries'],
     ['drop table audit_entries', 'must be owner of table audit_entries'],
     ['create table mine (id integer)', 'permission denied for schema public'],
-    ['create table dbos.mine (id integer)', 'permission denied for schema dbos'],
     ['create schema mine', 'permission denied for database'],
     [
       'create or replace function month_of(at timestamptz) returns integer language sql as $$ select 1 $$',
@@ -167,7 +132,6 @@ describe('the run role', () => {
     ],
     ['alter function remove_expired_audit_entries security invoker', 'must be owner of function'],
     ["update migrations set checksum = ''", 'permission denied for table migrations'],
-    ['update dbos.dbos_migrations set version = 0', 'permission denied for table dbos_migrations'],
     [`set role ${owner}`, 'permission denied to set role'],
   ])("can't run: %s", async (statement, answer) => {
     await expect(pool.query(statement)).rejects.toThrow(answer);

@@ -4,7 +4,6 @@ import { type Queue, type QueueRow, retries } from '../../src/kit/background/que
 import { acquireSlot } from '../../src/kit/background/workers/slots.ts';
 import { openWakeUps } from '../../src/kit/background/workers/wake.ts';
 import { startWorker } from '../../src/kit/background/workers/worker.ts';
-import { openWorkflows } from '../../src/kit/background/workflows/workflows.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openDatabase } from '../../src/kit/db/database.ts';
 
@@ -33,13 +32,11 @@ void slot.lost.then((reason) => {
   print({ lost: reason });
   process.exit(1);
 });
-const { db, pool } = openDatabase({ url, poolSize: 5, applicationName: slot.sessionName });
-const running = await startWorker({ queues: [jobs], workflows: [], jobs: [], dispatch: async () => 0 }, slot, {
-  url,
+const { db } = openDatabase({ url, poolSize: 5, applicationName: slot.sessionName });
+const running = await startWorker({ queues: [jobs], jobs: [], dispatch: async () => 0 }, slot, {
   db,
   clock: systemClock,
   wake: openWakeUps('redis://127.0.0.1:1', 'none:'),
-  engine: openWorkflows(pool, url),
   leaseMs,
   onError: (what, error) => console.error(what, error),
 });

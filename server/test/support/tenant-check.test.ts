@@ -126,7 +126,7 @@ const passing: Record<string, string> = {
   'no tenant table': 'select * from users where is_operator',
   'other tables of the installation': 'delete from idempotency_keys where created_date < $1',
   'the migrations': 'select name, checksum from migrations',
-  'another schema': 'select * from dbos.workflow_status join dbos.apps on true',
+  'another schema': 'select * from other.apps join other.workspaces on true',
   catalogue: 'select relname from pg_catalog.pg_class join information_schema.tables on true',
   'advisory lock': 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
   begin: 'begin',

@@ -106,20 +106,15 @@ export class World {
     return call(this.url, method, path, sent);
   }
 
-  /**
-   * Starts a worker in this process; it stops with the World. At most once per file: DBOS allows one engine per
-   * process. `db`: the connections that its statements use, beside those of its slot and of DBOS.
-   */
+  /** Starts a worker in this process; it stops with the World. `db`: the connections that its statements use, beside its slot's. */
   async startWorker({ db = this.app.database.db }: { db?: Db } = {}): Promise<void> {
     // On a busy machine a test process may be stuck for longer than a worker may, and the watchdog would kill it.
     const leaseMs = 60_000;
     const slot = await acquireSlot({ url: this.config.DATABASE_URL, slots: 1, leaseMs }, new AbortController().signal);
     const worker = await startWorker(this.app.background, slot as WorkerSlot, {
-      url: this.config.DATABASE_URL,
       db,
       clock: this.clock,
       wake: this.app.wake,
-      engine: this.app.engine,
       leaseMs,
       onError: (what, error) => this.logLines.push(`${what}: ${String(error)}`),
       onRun: this.app.metrics.countRun,

@@ -13,7 +13,6 @@ export interface QueueMetrics extends QueueDepth {
 export interface BackgroundMetrics {
   /** One per queue table, and one named `events` for events that are not dispatched yet. */
   readonly queues: readonly QueueMetrics[];
-  readonly workflows: readonly { name: string; state: string; count: number }[];
   readonly slots: readonly { state: 'held' | 'silent' | 'free' }[];
 }
 
@@ -23,7 +22,6 @@ export async function queueMetrics(db: AnyDb, queues: readonly Pick<Queue, 'name
   );
   return {
     queues: [await readEventMetrics(db), ...depths],
-    workflows: await readWorkflowMetrics(db),
     slots: await readSlotMetrics(db),
   };
 }
@@ -36,13 +34,6 @@ async function readEventMetrics(db: AnyDb): Promise<QueueMetrics> {
     from events where dispatched_at is null and retry_at is null
       or dispatched_at is null and retry_at is not null`.execute(db); // each has an index
   return rows[0] as QueueMetrics;
-}
-
-async function readWorkflowMetrics(db: AnyDb): Promise<BackgroundMetrics['workflows']> {
-  const { rows } = await sql<{ name: string; state: string; count: number }>`
-    select name, lower(status) as state, count(*)::int as count from dbos.workflow_status
-    where status in ('ENQUEUED', 'DELAYED', 'PENDING', 'ERROR') group by name, status`.execute(db);
-  return rows;
 }
 
 async function readSlotMetrics(db: AnyDb): Promise<BackgroundMetrics['slots']> {

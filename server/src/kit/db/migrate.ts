@@ -13,6 +13,11 @@ export interface Migration {
 /** Migrations can't be applied. The message says why. */
 export class MigrationError extends Error {}
 
+/**
+ * A migration that would destroy something may begin with a check, which raises an exception if it must not run. All checks run
+ * before the first pending migration is applied, so a refusal changes nothing, and again with their migration.
+ */
+const endOfCheck = '-- end of check';
 const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
 const lockId = 7_310_114_101; // any fixed number; makes concurrent `plinth migrate` runs wait for each other
 
@@ -37,6 +42,7 @@ export function migrate(url: string, migrations: readonly Migration[]): Promise<
       'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
     );
     const pending = await listPendingMigrations(client, migrations);
+    await checkMigrations(client, pending);
     for (const migration of pending) await apply(client, migration);
     return pending.map((migration) => migration.name);
   });
@@ -73,12 +79,33 @@ export async function listPendingMigrations(
   });
 }
 
+/** Throws if one of these migrations refuses this database. Changes nothing. */
+export async function checkMigrations(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
+  for (const migration of migrations) {
+    const [check = '', rest] = migration.text.split(endOfCheck);
+    if (rest === undefined) continue;
+    await client.query('begin');
+    try {
+      await client.query(limitLockWaits);
+      await client.query(check);
+    } catch (cause) {
+      const { code, message } = cause as pg.DatabaseError;
+      throw code === raisedException ? new MigrationError(message, { cause }) : toFailure(migration, cause);
+    } finally {
+      await client.query('rollback');
+    }
+  }
+}
+
 interface AppliedMigration {
   readonly checksum: string;
   readonly applied_at: Date;
 }
 
 const noSuchTable = '42P01';
+const raisedException = 'P0001';
+// While a schema change waits for its lock, every reader of the table waits behind it.
+const limitLockWaits = "set local lock_timeout = '5s'";
 
 /** By name. None in an empty database, which does not have the table yet. */
 export async function readApplied(client: pg.ClientBase | pg.Pool): Promise<ReadonlyMap<string, AppliedMigration>> {
@@ -94,18 +121,15 @@ export async function readApplied(client: pg.ClientBase | pg.Pool): Promise<Read
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('begin');
   try {
-    // While a schema change waits for its lock, every reader of the table waits behind it.
-    await client.query("set local lock_timeout = '5s'");
+    await client.query(limitLockWaits);
     await client.query(migration.text);
     await client.query('insert into migrations (name, checksum) values ($1, $2)', [migration.name, migration.checksum]);
     await client.query('commit');
   } catch (cause) {
     await client.query('rollback');
-    throw new MigrationError(
-      `migration ${migration.name} failed: ${(cause as Error).message}. Nothing of it was applied.`,
-      {
-        cause,
-      },
-    );
+    throw toFailure(migration, cause);
   }
 }
+
+const toFailure = ({ name }: Migration, cause: unknown): MigrationError =>
+  new MigrationError(`migration ${name} failed: ${(cause as Error).message}. Nothing of it was applied.`, { cause });

@@ -1,4 +1,4 @@
-// Owns running a worker: recovers its slot, then runs dispatcher, queues, workflows and jobs under it until stopped.
+// Owns running a worker: recovers its slot, then runs dispatcher, queues and jobs under it until stopped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.ts';
@@ -9,9 +9,6 @@ import { queueDueInMs } from '../queues/claim.ts';
 import { listAbandonedQueues, releaseClaims } from '../queues/complete.ts';
 import type { Queue } from '../queues/queue.ts';
 import { type QueueDeps, runQueue } from '../queues/run.ts';
-import { type RunningWorkflows, runWorkflows, toExecutorId } from '../workflows/engine.ts';
-import { cancelsDueInMs } from '../workflows/run-state.ts';
-import type { Workflow, Workflows } from '../workflows/workflows.ts';
 import { type Loop, runLoop } from './loop.ts';
 import { type DueWork, startPolling, wokenByPolling } from './poll.ts';
 import { type Job, runJobs } from './schedule.ts';
@@ -21,18 +18,15 @@ import { WakeableSleep, type WakeUps } from './wake.ts';
 /** All background work of the product. */
 export interface BackgroundWork {
   readonly queues: readonly Queue[];
-  readonly workflows: readonly Workflow[];
   readonly jobs: readonly Job[];
   /** Dispatches one batch of events. Returns how many were handled. */
   dispatch(db: AnyDb, now: Date, queues?: RunningQueues): Promise<number>;
 }
 
 export interface WorkerDeps {
-  readonly url: string;
   readonly db: AnyDb;
   readonly clock: Clock;
   readonly wake: WakeUps;
-  readonly engine: Workflows;
   /** The lease of the slot. */
   readonly leaseMs?: number;
   readonly onError: (what: string, error: unknown) => void;
@@ -48,29 +42,21 @@ export interface RunningWorker {
 
 // Work that takes longer runs again elsewhere: a worker that never stops would block every deployment.
 const drainMs = 10_000;
-const workflowsKeptMs = 30 * 24 * 60 * 60 * 1000;
 
 export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: WorkerDeps): Promise<RunningWorker> {
   const { db, clock, onError } = deps;
-  const executor = toExecutorId(slot.slot);
   const stopWatchdog = startWatchdog(deps.leaseMs ?? defaultLeaseMs);
-  const recover = async ({ slot, epoch }: SlotEpoch) => {
+  const recover = async ({ slot }: SlotEpoch) => {
     await releaseRows(work, db);
-    await deps.engine.recover(db, toExecutorId(slot), { crashId: `${slot}.${epoch}` });
     deps.onRecovered?.(slot);
   };
   await recover(slot);
   await slot.markRecovered();
-  const running = await runWorkflows(work.workflows, {
-    url: deps.url,
-    db,
-    executor,
-    sessionName: slot.sessionName,
-    onWarning: (text) => onError('workflows', text),
-  });
-  const jobs = [
+  const jobs: Job[] = [
     ...work.jobs,
-    ...maintenanceJobs(work, deps, executor, running),
+    { name: 'remove dispatched events', everyMs: 60_000, run: removeDispatchedEvents },
+    // Normally finds nothing, because recovering a slot releases its work.
+    { name: 'release claims', everyMs: 30_000, run: (db) => releaseRows(work, db) },
     { name: 'recover abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(recover) },
   ];
   const polling = startPolling(listDueWork(work.queues, jobs), deps);
@@ -86,11 +72,9 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
         dispatchEnded,
         ...[...queues.values()].map((queue) => queue.stop(drainMs, dispatchEnded)),
         runningJobs.stop(),
-        running.stop(drainMs),
       ]);
       // A job that takes longer is interrupted. Jobs are idempotent, and what they write is transactional.
       await Promise.race([stopped, sleep(drainMs + 2_000)]);
-      await deps.engine.recover(db, executor);
       await slot.release();
       await stopWatchdog();
     },
@@ -101,34 +85,6 @@ const listDueWork = (queues: readonly Queue[], jobs: readonly Job[]): DueWork[] 
   { topic: eventsTopic, dueInMs: eventsDueInMs },
   ...queues.map((queue) => ({ topic: queue.name, dueInMs: queueDueInMs(queue) })),
   ...jobs.flatMap(({ name, dueInMs, everyMs }) => (dueInMs === undefined ? [] : [{ topic: name, dueInMs, everyMs }])),
-];
-
-const maintenanceJobs = (
-  work: BackgroundWork,
-  { engine }: WorkerDeps,
-  executor: string,
-  running: RunningWorkflows,
-): Job[] => [
-  // The first two normally find nothing, because recovering a slot releases its work.
-  { name: 'release claims', everyMs: 30_000, run: (db) => releaseRows(work, db) },
-  {
-    name: 'recover stray workflows',
-    everyMs: 30_000,
-    run: (db) => engine.recover(db, executor, { isStray: (id) => !running.isRunning(id) }),
-  },
-  {
-    name: 'apply pending cancels',
-    everyMs: 5_000,
-    dueInMs: cancelsDueInMs,
-    run: (db) => engine.applyPendingCancels(db),
-  },
-  { name: 'apply schedules', everyMs: 60_000, run: () => running.applySchedules().then(() => 0) },
-  { name: 'remove dispatched events', everyMs: 60_000, run: removeDispatchedEvents },
-  {
-    name: 'remove finished workflows',
-    everyMs: 60_000,
-    run: (db, now) => engine.removeFinished(db, new Date(now.getTime() - workflowsKeptMs)),
-  },
 ];
 
 async function releaseRows(work: BackgroundWork, db: AnyDb): Promise<number> {
