@@ -27,6 +27,7 @@ import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
 import { plantedBugs } from './planted-bugs.ts';
 import { publish } from './publish.ts';
+import { queues } from './queues.ts';
 import { replay } from './replay.ts';
 import { rules } from './rules.ts';
 import { scanCorpus } from './scan-corpus.ts';
@@ -55,6 +56,7 @@ const benches: Record<string, Bench> = {
   pipeline,
   'planted-bugs': plantedBugs,
   publish,
+  queues,
   replay,
   rules,
   'scan-corpus': scanCorpus,

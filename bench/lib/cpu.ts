@@ -2,10 +2,16 @@
 import { readFileSync } from 'node:fs';
 
 /** User and system time of a process, in ms; 0 when it is gone. */
-export function cpuMs(pid: number): number {
+export const cpuMs = (pid: number): number => readTimesMs(pid, 11, 12);
+
+/** The same of a process and its children together. Those that have ended count too. */
+export const cpuMsWithChildren = (parent: number, children: readonly number[]): number =>
+  children.reduce((sum, pid) => sum + cpuMs(pid), readTimesMs(parent, 11, 12, 13, 14));
+
+function readTimesMs(pid: number, ...positions: number[]): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * 10;
+    return positions.reduce((sum, position) => sum + Number(fields[position]) * 10, 0);
   } catch {
     return 0;
   }

@@ -1,0 +1,26 @@
+// Plinth's own worker with one queue table: slots, leases, polling, wake-ups over Redis, and claims that are fair between owners, as
+// in the product. Commits wait for the disk, as those of the others do; deliveries of webhooks, which don't, would be faster.
+import { runDrillWorker } from '../../drills/lib/worker.ts';
+import { type Queue, type QueueRow, retries } from '../../server/src/kit/background/queues/queue.ts';
+import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
+import { openJournal } from './journal.ts';
+import { concurrency, jobName } from './settings.ts';
+
+const { BENCH_URL: url = '', BENCH_REDIS_URL: redis = '', BENCH_PREFIX: prefix = '' } = process.env;
+const journal = openJournal();
+
+const queue: Queue<QueueRow & { readonly number: number }> = {
+  name: jobName,
+  owner: 'owner_id',
+  concurrency,
+  perOwner: 32, // the limit of replies of agents, the highest in the product
+  timeoutMs: 15_000,
+  retryMs: retries(1_000, 5_000),
+  async run(row) {
+    journal.recordStart(row.number);
+    return {};
+  },
+};
+
+await runDrillWorker({ url, slots: 1, wake: openWakeUps(redis, prefix), work: { queues: [queue as Queue] } });
+journal.serve();
