@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import type axe from 'axe-core';
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
+import { disabledFeaturesFlag } from '../../src/gateways/browser/chromium.ts';
 
 export const phone = { width: 390, height: 844 };
 export const desktop = { width: 1440, height: 900 };
@@ -15,7 +16,7 @@ export async function startChromium() {
   const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', ...quiet, '--disable-component-update', '--disable-sync'],
+    args: ['--no-sandbox', ...quiet, '--disable-component-update', '--disable-sync', disabledFeaturesFlag],
   });
   afterAll(() => browser.close());
   return browser;
