@@ -43,8 +43,7 @@ export async function startInstallation(settings: Readonly<Record<string, string
     'Ours',
   );
   const owner = bootstrapped.stdout.trim();
-  await startApi();
-  await start('worker', /"msg":"worker started"/);
+  await Promise.all([startApi(), start('worker', /"msg":"worker started"/)]);
   afterAll(async () => {
     await mail.close();
     await database.drop();

@@ -34,5 +34,6 @@ export async function startModelInstallation() {
   );
   const token = bootstrapped.stdout.trim();
   const startWorker = () => start('worker', /"msg":"worker started"/);
-  return { model, db, token, startApi, startWorker, a: await startApi(), b: await startApi() };
+  const [a, b] = await Promise.all([startApi(), startApi()]);
+  return { model, db, token, startApi, startWorker, a, b };
 }

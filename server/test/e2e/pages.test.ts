@@ -16,11 +16,10 @@ const url = `http://127.0.0.1:${port}`;
 const setupToken = 'a set-up token of the tests';
 const settings = { ...newKeys(), DATABASE_URL: database.url, PLINTH_SETUP_TOKEN: setupToken };
 const { start, startApi } = commandLine({ ...settings, SMTP_URL: mail.smtpUrl, PORT: String(port), BASE_URL: url });
-await startApi();
 const portWithoutMail = await freePort();
 const urlWithoutMail = `http://127.0.0.1:${portWithoutMail}`;
-await commandLine({ ...settings, PORT: String(portWithoutMail), BASE_URL: urlWithoutMail }).startApi();
-const { visit } = await startBrowser();
+const withoutMail = commandLine({ ...settings, PORT: String(portWithoutMail), BASE_URL: urlWithoutMail });
+const [{ visit }] = await Promise.all([startBrowser(), startApi(), withoutMail.startApi()]);
 afterAll(async () => {
   await mail.close();
   await database.drop();

@@ -15,7 +15,7 @@ afterAll(() => database.drop());
 const token = (
   await plinth('bootstrap', '--email', 'First@Example.com', '--name', 'First', '--workspace', 'Ours')
 ).stdout.trim();
-const [a, b] = [await startApi(), await startApi()];
+const [a, b] = await Promise.all([startApi(), startApi()]);
 const at = (api: { url: string }, method: string, path: string, sent: CallOptions = {}) =>
   call(api.url, method, path, { as: token, ...sent });
 

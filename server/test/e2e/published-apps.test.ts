@@ -34,7 +34,7 @@ const token = (
   await plinth('bootstrap', '--email', 'ann@example.com', '--name', 'Ann', '--workspace', 'Ours')
 ).stdout.trim();
 const link = (await plinth('user', 'reset', '--user', 'ann@example.com')).stdout.trim();
-for (const installation of [withHosts, withFolder]) await installation.startApi();
+await Promise.all([withHosts.startApi(), withFolder.startApi()]);
 
 const api = `http://127.0.0.1:${withHosts.port}`;
 const password = 'a long enough password';
