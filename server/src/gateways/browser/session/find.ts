@@ -66,6 +66,11 @@ export async function findTarget(
     const now = performance.now();
     const tried = isPatient(now - startedAt, deadline - startedAt) ? asRecorded : features;
     const search = await searchOnce(view.page, target, tried, accept);
+    if (search.found !== undefined && search.found.by !== 'role_and_name') {
+      // The recorded element may have appeared after it was looked for: it comes before one with a weaker feature.
+      const recorded = await searchOnce(view.page, target, asRecorded, accept);
+      return recorded.found === undefined ? search : recorded;
+    }
     if (search.found !== undefined || (now >= deadline && isOver(view, deadline))) return search;
     await wait(pollMs);
   }
