@@ -782,6 +782,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     await browserSessions.close();
     await commandSandbox.close();
     adsFeature.close();
+    await securityFeature.close();
     await adPlatform.close();
     await advisories.close();
     await gitHost.close();

@@ -20,5 +20,6 @@ export function security(deps: Deps) {
     queues: [createScanQueue({ ...deps, scanners })],
     jobs: [...ignoreJobs, ...advisoryJobs(createEvaluation(deps))],
     gauges: scanGauges,
+    close: scanners.close,
   };
 }

@@ -20,7 +20,13 @@ export interface ScannerDeps {
 /** Of the 10 minutes that a scan may take. */
 const maxCodeMs = 3 * 60_000;
 
-export function createScanners({ findOpenRules, advisories, outbound, addresses, baseUrl }: ScannerDeps): Scanners {
+export function createScanners({
+  findOpenRules,
+  advisories,
+  outbound,
+  addresses,
+  baseUrl,
+}: ScannerDeps): Scanners & { close(): Promise<void> } {
   const code = createCodeScanner();
   return {
     scanRowRules: createRowRulesScan(findOpenRules),
@@ -32,6 +38,7 @@ export function createScanners({ findOpenRules, advisories, outbound, addresses,
         addresses.urlOf(app.slug),
         signal,
       ),
+    close: code.close,
   };
 }
 

@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type OsvRecord, startAdvisories } from '../../../../sandbox/src/advisories/server.ts';
+import { listCodeProcesses } from '../../../test/support/code-processes.ts';
 import { putFiles } from '../../../test/support/published.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
 import { maxIgnores } from './ignore.ts';
 
+// Hooks run from the last to the first, so the world has ended.
+afterAll(async () => expect(await listCodeProcesses(), 'processes that read code, once the app is closed').toEqual([]));
 const advisories = await startAdvisories();
 afterAll(() => advisories.close());
 /** Where published apps are found. The port of the server itself is known only once it runs. */

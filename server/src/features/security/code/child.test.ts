@@ -17,7 +17,6 @@ const owner = `
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 const child = fork(${JSON.stringify(new URL('child.ts', import.meta.url).pathname)}, [String(process.pid)], { execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
-await once(child, 'message');
 child.send({ kind: 'add', path: 'functions/bomb.ts', code: ${JSON.stringify(bomb)} });
 await once(child, 'message');
 child.send({ kind: 'read', path: 'functions/bomb.ts' }, () => console.log(child.pid));

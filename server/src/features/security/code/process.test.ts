@@ -1,10 +1,12 @@
 // The process that reads code, with the apps that would hang or crash it.
-import { execFileSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { listCodeProcesses } from '../../../../test/support/code-processes.ts';
 import type { ScanFile } from '../finding.ts';
 import { type CodeScan, type CodeScannerLimits, createCodeScanner } from './process.ts';
 
 const secretKey = new Uint8Array(32);
+const usual = createCodeScanner();
+afterAll(() => usual.close());
 
 async function* stream(files: Iterable<ScanFile>): AsyncGenerator<ScanFile> {
   yield* files;
@@ -12,11 +14,12 @@ async function* stream(files: Iterable<ScanFile>): AsyncGenerator<ScanFile> {
 
 const scan = (
   files: Readonly<Record<string, string>> | Iterable<ScanFile>,
-  limits: Partial<CodeScannerLimits> = {},
+  limits?: Partial<CodeScannerLimits>,
   { staticCode = true, totalMs = 50_000, signal = new AbortController().signal } = {},
 ): Promise<CodeScan> => {
   const list = Symbol.iterator in files ? files : Object.entries(files).map(([path, content]) => ({ path, content }));
-  return createCodeScanner(limits).scan(stream(list as Iterable<ScanFile>), { staticCode, secretKey, totalMs }, signal);
+  const scanner = limits === undefined ? usual : createCodeScanner({ maxIdleMs: 0, ...limits });
+  return scanner.scan(stream(list as Iterable<ScanFile>), { staticCode, secretKey, totalMs }, signal);
 };
 
 const faulty = `Deno.serve(async (req) => {
@@ -43,7 +46,7 @@ describe('a scan of code', () => {
     expect(none.secrets.coverage).toEqual({ value: 'skipped', reason: 'no_files' });
     expect(none.functions.coverage).toEqual({ value: 'skipped', reason: 'no_files' });
     expect(none.staticCode.coverage).toEqual({ value: 'skipped', reason: 'no_files' });
-    const off = await scan({ 'functions/notes.ts': faulty }, {}, { staticCode: false });
+    const off = await scan({ 'functions/notes.ts': faulty }, undefined, { staticCode: false });
     expect(off.staticCode).toEqual({ coverage: { value: 'off' }, findings: [] });
     expect(off.functions.coverage).toEqual({ value: 'ran' });
   });
@@ -68,13 +71,13 @@ describe('a scan of code', () => {
       'a cycle of values',
       Array.from({ length: 2_000 }, (_, at) => `let v${at} = v${(at + 1) % 2_000} + v${(at + 7) % 2_000};`).join('\n'),
     ],
-  ])('leaves out what it can not read, and reads the rest: %s', async (_name, content) => {
+  ])('leaves out what cannot be read, and reads the rest: %s', async (_name, content) => {
     const got = await scan({ 'src/hostile.tsx': content, 'functions/notes.ts': faulty });
     expect(foundIn(got)).toEqual(['functions/notes.ts']);
     expect(['ran', 'partial']).toContain(got.staticCode.coverage.value);
   });
 
-  it('ends a process that an expression of the app would keep busy for ever', async () => {
+  it('ends a process that an expression of the app would keep busy without end', async () => {
     const bomb = `Deno.serve(async (req) => {
       const { url } = await req.json();
       if (!/^(\\S+)+x(\\S+)+x(\\S+)+x(\\S+)+x(\\S+)+x(\\S+)+x(\\S+)+x(\\S+)+\\n$/.test(url)) return new Response();
@@ -102,22 +105,23 @@ describe('a scan of code', () => {
 
   it('ends in time, and says that it is partial', async () => {
     const many = Array.from({ length: 3_000 }, (_, at) => ({ path: `src/f${at}.ts`, content: faulty }));
-    const got = await scan(many, {}, { totalMs: 3_000 });
+    const got = await scan(many, undefined, { totalMs: 1_000 });
     expect(got.staticCode.coverage).toEqual({ value: 'partial', reason: 'too_large' });
     expect(got.secrets.coverage.value).toBe('partial');
   });
 
-  it('goes on with another process if one ends while it is sent the code', { timeout: 50_000 }, async () => {
+  it('continues with another process if one ends while it is sent the code, and the spare, too', {
+    timeout: 50_000,
+  }, async () => {
     async function* killAtEnd() {
       yield { path: 'functions/notes.ts', content: faulty };
       yield { path: 'functions/other.ts', content: faulty };
-      const listed = execFileSync('pgrep', ['-P', String(process.pid), '-f', 'security/code/child.ts'], {
-        encoding: 'utf8',
-      });
-      for (const pid of listed.trim().split('\n')) process.kill(Number(pid), 'SIGKILL');
+      const running = await listCodeProcesses();
+      expect(running).toHaveLength(2); // its own, and the spare
+      for (const pid of running) process.kill(pid, 'SIGKILL');
     }
     const options = { staticCode: true, secretKey, totalMs: 45_000 };
-    const got = await createCodeScanner().scan(killAtEnd(), options, new AbortController().signal);
+    const got = await usual.scan(killAtEnd(), options, new AbortController().signal);
     expect(foundIn(got)).toEqual(['functions/notes.ts', 'functions/other.ts']);
   });
 
@@ -137,7 +141,7 @@ describe('a scan of code', () => {
 
   it('stops when it is aborted', async () => {
     const controller = new AbortController();
-    const running = scan({ 'functions/notes.ts': faulty }, {}, { signal: controller.signal });
+    const running = scan({ 'functions/notes.ts': faulty }, undefined, { signal: controller.signal });
     controller.abort(new Error('lease lost'));
     await expect(running).rejects.toThrow('lease lost');
   });

@@ -1,9 +1,9 @@
 // Owns the scan of an app's code in a process of its own: one process per scan, one file at a time. A file that takes too long or
-// crashes the process is left out, and the scan goes on with a new process.
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+// crashes the process is left out, and the scan continues with a new process.
+import type { ChildProcess } from 'node:child_process';
 import type { Coverage, GroupResult, ScanFile } from '../finding.ts';
 import type { SecretItem } from '../secrets/item.ts';
+import { ask, type ChildLimits, type Children, createChildren } from './children.ts';
 import { type AppCode, type CodeCollection, collectCode } from './code-files.ts';
 import { createFindingList, type FindingList } from './finding-list.ts';
 import { combineIntegrationUse, type IntegrationUseOfFile } from './integrations.ts';
@@ -28,12 +28,13 @@ export interface CodeScanOptions {
 export interface CodeScanner {
   /** Throws if it is aborted, or if no process can be started; never because of what is in a file. */
   scan(files: AsyncIterable<ScanFile>, options: CodeScanOptions, signal: AbortSignal): Promise<CodeScan>;
+  /** Ends all processes. A scan that is under way fails. */
+  close(): Promise<void>;
 }
 
-export interface CodeScannerLimits {
+export interface CodeScannerLimits extends ChildLimits {
   /** For one step of one file: its secrets, or its findings. */
   readonly maxFileMs: number;
-  readonly maxHeapMb: number;
   /** Text of code that is kept, so that files can be followed into those that they import. */
   readonly maxCodeBytes: number;
   /** Processes that one scan may start. An app that ends more of them is not read further. */
@@ -45,22 +46,24 @@ const defaultLimits: CodeScannerLimits = {
   maxHeapMb: 512,
   maxCodeBytes: 48 * 1024 * 1024,
   maxProcesses: 20,
+  maxIdleMs: 60_000,
 };
-const maxStartMs = 60_000;
 /** Of each group. More are never shown. */
 const maxFindings = 2_000;
 
 export function createCodeScanner(limits: Partial<CodeScannerLimits> = {}): CodeScanner {
   const all = { ...defaultLimits, ...limits };
+  const children = createChildren(all);
   return {
     async scan(files, options, signal) {
-      const child = createChild(all, signal);
+      const child = createChild(children, all, signal);
       try {
         return await scanApp(child, files, options, all);
       } finally {
         child.end();
       }
     },
+    close: children.close,
   };
 }
 
@@ -171,9 +174,9 @@ interface Child {
   end(): void;
 }
 
-function createChild({ maxFileMs, maxHeapMb, maxProcesses }: CodeScannerLimits, signal: AbortSignal): Child {
+function createChild(children: Children, { maxFileMs, maxProcesses }: CodeScannerLimits, signal: AbortSignal): Child {
   let running: ChildProcess | undefined;
-  let started = 0;
+  let taken = 0;
   let known = new Map<string, string>();
 
   function end(): void {
@@ -181,27 +184,14 @@ function createChild({ maxFileMs, maxHeapMb, maxProcesses }: CodeScannerLimits, 
     running = undefined;
   }
 
-  function launch(): ChildProcess {
-    const child = fork(new URL('child.ts', import.meta.url), [String(process.pid)], {
-      env: {},
-      execArgv: [`--max-old-space-size=${maxHeapMb}`],
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
-    child.on('error', () => {}); // whoever waits for an answer sees that the process has exited
-    child.once('exit', () => {
-      if (running === child) running = undefined;
-    });
-    running = child;
-    started += 1;
-    return child;
-  }
-
   async function start(): Promise<ChildProcess | undefined> {
-    while (started < maxProcesses) {
-      const child = launch();
-      const ready = await waitForAnswer(child, undefined, maxStartMs, signal);
-      if (ready === undefined) throw new Error('code not scanned: the process did not start');
+    while (taken < maxProcesses) {
+      taken += 1;
+      const child = await children.take(signal);
+      child.once('exit', () => {
+        if (running === child) running = undefined;
+      });
+      running = child;
       const failed = await sendCode(child);
       if (failed === undefined) return child;
       known.delete(failed);
@@ -212,7 +202,7 @@ function createChild({ maxFileMs, maxHeapMb, maxProcesses }: CodeScannerLimits, 
   /** Returns the file at which the process ended. */
   async function sendCode(child: ChildProcess): Promise<string | undefined> {
     for (const [path, code] of known) {
-      if ((await waitForAnswer(child, { kind: 'add', path, code }, maxFileMs, signal)) !== undefined) continue;
+      if ((await ask(child, { kind: 'add', path, code }, maxFileMs, signal)) !== undefined) continue;
       end();
       return path;
     }
@@ -223,7 +213,7 @@ function createChild({ maxFileMs, maxHeapMb, maxProcesses }: CodeScannerLimits, 
     async ask(request) {
       const child = running ?? (await start());
       if (child === undefined) return undefined;
-      const answer = await waitForAnswer(child, request, maxFileMs, signal);
+      const answer = await ask(child, request, maxFileMs, signal);
       if (answer === undefined) end();
       return answer;
     },
@@ -233,33 +223,4 @@ function createChild({ maxFileMs, maxHeapMb, maxProcesses }: CodeScannerLimits, 
     },
     end,
   };
-}
-
-/** Undefined if the process exits instead, or does not answer in time. */
-async function waitForAnswer(
-  child: ChildProcess,
-  request: ChildRequest | undefined,
-  maxMs: number,
-  signal: AbortSignal,
-): Promise<ChildAnswer | undefined> {
-  signal.throwIfAborted();
-  if (child.exitCode !== null || child.signalCode !== null) return undefined; // its exit is not announced again
-  const ended = new AbortController();
-  const timer = setTimeout(() => ended.abort(), maxMs);
-  const stop = () => ended.abort();
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    const answered = once(child, 'message', ended).then(([answer]) => answer as ChildAnswer);
-    const exited = once(child, 'exit', ended).then(() => undefined);
-    if (request !== undefined) child.send(request, () => {});
-    return await Promise.race([answered, exited]);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (ended.signal.aborted) return undefined;
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
-    ended.abort();
-  }
 }

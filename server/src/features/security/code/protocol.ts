@@ -3,6 +3,8 @@ import type { FileSecrets } from '../secrets/secrets.ts';
 import type { FileFindings } from './scan-file.ts';
 
 export type ChildRequest =
+  /** Answered once the process has started. */
+  | { readonly kind: 'ping' }
   /** Remembers a file of code, for itself and for those that import it. */
   | { readonly kind: 'add'; readonly path: string; readonly code: string }
   | { readonly kind: 'secrets'; readonly path: string; readonly content: string; readonly key: Uint8Array }
@@ -13,5 +15,5 @@ export type ChildAnswer =
   | { readonly kind: 'added' }
   | ({ readonly kind: 'secrets' } & FileSecrets)
   | { readonly kind: 'read'; readonly findings: FileFindings }
-  /** The request could not be done, for example because the file is nested too deeply. The process goes on. */
+  /** The request could not be done, for example because the file is nested too deeply. The process continues. */
   | { readonly kind: 'failed' };

@@ -1,0 +1,125 @@
+// Owns the processes that read code: starting them, asking them, ending them. One is started ahead, because loading the compiler
+// takes longer than most scans. A process that was handed out belongs to one scan and is never handed out again.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
+import type { ChildAnswer, ChildRequest } from './protocol.ts';
+
+export interface ChildLimits {
+  readonly maxHeapMb: number;
+  /** A spare process that no scan has needed for so long is ended. 0: there is no spare. */
+  readonly maxIdleMs: number;
+}
+
+export interface Children {
+  /** A process that has seen no file. The caller ends it. Throws if it is aborted, or if no process can be started. */
+  take(signal: AbortSignal): Promise<ChildProcess>;
+  /** Ends all processes, including those that scans use. */
+  close(): Promise<void>;
+}
+
+const maxStartMs = 60_000;
+
+export function createChildren({ maxHeapMb, maxIdleMs }: ChildLimits): Children {
+  const all = new Set<ChildProcess>();
+  let spare: ChildProcess | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  function launch(): ChildProcess {
+    if (isClosed) throw new Error('code not scanned: the scanner is closed');
+    const child = startProcess(maxHeapMb);
+    if (child.pid !== undefined) all.add(child);
+    child.once('exit', () => {
+      all.delete(child);
+      if (spare === child) removeSpare();
+    });
+    return child;
+  }
+
+  function removeSpare(): ChildProcess | undefined {
+    const removed = spare;
+    spare = undefined;
+    clearTimeout(idleTimer);
+    return removed;
+  }
+
+  /** For the next scan, or for this one if a file ends its process. */
+  function startSpare(): void {
+    if (spare !== undefined || maxIdleMs === 0 || isClosed) return;
+    spare = launch();
+    idleTimer = setTimeout(() => removeSpare()?.kill('SIGKILL'), maxIdleMs);
+  }
+
+  /** Waits until the process has started. A spare may have died a moment ago: it must answer before a scan depends on it. */
+  async function isReady(child: ChildProcess, signal: AbortSignal): Promise<boolean> {
+    let answer: ChildAnswer | undefined;
+    try {
+      answer = await ask(child, { kind: 'ping' }, maxStartMs, signal);
+    } finally {
+      if (answer === undefined) child.kill('SIGKILL');
+    }
+    return answer !== undefined;
+  }
+
+  return {
+    async take(signal) {
+      const ahead = removeSpare(); // from here on no other scan can take it
+      const child = ahead !== undefined && (await isReady(ahead, signal)) ? ahead : launch();
+      if (child !== ahead && !(await isReady(child, signal)))
+        throw new Error('code not scanned: the process did not start');
+      startSpare();
+      return child;
+    },
+    async close() {
+      isClosed = true;
+      removeSpare();
+      const exits = [...all].map((child) => once(child, 'exit'));
+      for (const child of all) child.kill('SIGKILL');
+      await Promise.all(exits);
+    },
+  };
+}
+
+/** Undefined if the process exits instead of answering, or does not answer in time. */
+export async function ask(
+  child: ChildProcess,
+  request: ChildRequest,
+  maxMs: number,
+  signal: AbortSignal,
+): Promise<ChildAnswer | undefined> {
+  signal.throwIfAborted();
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return undefined; // no exit is announced again
+  const ended = new AbortController();
+  const timer = setTimeout(() => ended.abort(), maxMs);
+  const stop = () => ended.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const answered = once(child, 'message', ended).then(([answer]) => answer as ChildAnswer);
+    const exited = once(child, 'exit', ended).then(() => undefined);
+    child.send(request, () => {});
+    return await Promise.race([answered, exited]);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (ended.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+    ended.abort();
+  }
+}
+
+function startProcess(maxHeapMb: number): ChildProcess {
+  // Loading compiled modules halves the CPU time of the start. The process writes them before it sees a file.
+  const compiled = getCompileCacheDir(); // of this version of Node, within the folder that the variable names
+  const child = fork(new URL('child.ts', import.meta.url), [String(process.pid)], {
+    env: compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) },
+    execArgv: [`--max-old-space-size=${maxHeapMb}`],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  child.on('error', () => {}); // the caller that waits for an answer sees that the process has exited
+  return child;
+}

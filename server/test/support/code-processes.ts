@@ -1,0 +1,21 @@
+// Owns listing the processes that read code and that this process has started.
+import { readdir, readFile } from 'node:fs/promises';
+
+/** Ids of those that run. One that has exited but was not waited for yet is not listed. */
+export async function listCodeProcesses(): Promise<number[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const listed = await Promise.all(ids.map(async (id) => ((await isCodeProcess(id)) ? [Number(id)] : [])));
+  return listed.flat();
+}
+
+async function isCodeProcess(id: string): Promise<boolean> {
+  try {
+    const [status, command] = await Promise.all([
+      readFile(`/proc/${id}/status`, 'utf8'),
+      readFile(`/proc/${id}/cmdline`, 'utf8'), // empty of one that has exited
+    ]);
+    return status.includes(`\nPPid:\t${process.pid}\n`) && command.includes('security/code/child.ts');
+  } catch {
+    return false; // it has ended
+  }
+}
