@@ -20,12 +20,14 @@ export interface S3Settings {
   readonly secretAccessKey: string;
   readonly checksums: 'when_required' | 'when_supported';
   readonly pathStyle: boolean;
+  /** Until the headers of the answer arrive. Set by tests. */
+  readonly answerTimeoutMs?: number;
 }
 
 const maxAttempts = 3;
 const connectTimeoutMs = 3_000;
-/** Until the headers of the answer arrive. A part is sent before them. */
-const answerTimeoutMs = 5_000;
+const defaultAnswerTimeoutMs = 5_000;
+/** Until the headers of the answer arrive, too. A part is sent before them. */
 const sendTimeoutMs = 60_000;
 const silenceTimeoutMs = 60_000;
 /** Every download by a slow client holds one: more than a few clients can. */
@@ -35,7 +37,7 @@ const partsAtOnce = 2;
 const removalsAtOnce = 16;
 
 export function openS3(settings: S3Settings): ObjectStorage {
-  const { bucket: Bucket } = settings;
+  const { bucket: Bucket, answerTimeoutMs = defaultAnswerTimeoutMs } = settings;
   const client = createClient(settings);
   return {
     async put(Key, content) {
