@@ -2,7 +2,7 @@
 // claims of workers that are gone, and dead-letters rows that crash workers again and again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CompiledQuery, sql } from 'kysely';
-import { type AnyDb, prepared, transaction, transactionOf } from '../../db/database.ts';
+import { type AnyDb, prepared, preparedByText, transaction, transactionOf } from '../../db/database.ts';
 import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts';
 import { sendTogether } from '../../db/send.ts';
 import { describeCrashes, toErrorText } from '../error-text.ts';
@@ -92,7 +92,7 @@ function prepareComplete(queue: Queue) {
   const columns = Object.entries(queue.outcomeColumns ?? {});
   const setColumns = columns.map(([name]) => `, ${name} = case when c.has_columns then c.${name} else q.${name} end`);
   const columnTypes = columns.map(([name, type]) => `, ${name} ${type}`);
-  return prepared<{ id: string }, [ids: readonly string[], outcomes: string]>(
+  return preparedByText<{ id: string }, [ids: readonly string[], outcomes: string]>(
     `complete ${queue.name}`,
     `/* service */ update "${queue.name}" q
      set due_at = clock_timestamp() + c.run_again_ms * interval '1 ms', claimed_slot = null, claimed_epoch = null,
