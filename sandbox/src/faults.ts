@@ -30,23 +30,27 @@ export interface Fault {
   readonly delay_ms?: number;
 }
 
+/** A fault in one account. */
+export type AccountFault = Omit<Fault, 'customer_id'>;
+
 export interface FaultSwitches {
+  /** Replaces all faults. */
   set(faults: readonly Fault[]): void;
+  /** Replaces the faults of one account. Those of others, and those of every account, stay as they are. */
+  setOf(customerId: string, faults: readonly AccountFault[]): void;
   /** The fault of this call, which is counted. */
   take(call: string, customerId?: string): Fault | undefined;
 }
 
 export function createFaultSwitches(): FaultSwitches {
-  let switches: { fault: Fault; after: number; times: number }[] = [];
+  let switches: FaultSwitch[] = [];
   return {
     set(faults) {
-      const unknown = faults.find(({ fault }) => !faultKinds.includes(fault));
-      if (unknown !== undefined) throw new Error(`fault must be one of ${faultKinds.join(', ')}`);
-      switches = faults.map((fault) => ({
-        fault,
-        after: fault.after ?? 0,
-        times: fault.times ?? Number.POSITIVE_INFINITY,
-      }));
+      switches = faults.map(toSwitch);
+    },
+    setOf(customer_id, faults) {
+      const others = switches.filter(({ fault }) => fault.customer_id !== customer_id);
+      switches = [...others, ...faults.map((fault) => toSwitch({ ...fault, customer_id }))];
     },
     take(call, customerId) {
       const isMeant = (fault: Fault) =>
@@ -61,4 +65,15 @@ export function createFaultSwitches(): FaultSwitches {
       return each.fault;
     },
   };
+}
+
+interface FaultSwitch {
+  readonly fault: Fault;
+  after: number;
+  times: number;
+}
+
+function toSwitch(fault: Fault): FaultSwitch {
+  if (!faultKinds.includes(fault.fault)) throw new Error(`fault must be one of ${faultKinds.join(', ')}`);
+  return { fault, after: fault.after ?? 0, times: fault.times ?? Number.POSITIVE_INFINITY };
 }

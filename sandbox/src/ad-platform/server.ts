@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createFaultSwitches, type Fault } from '../faults.ts';
+import { type AccountFault, createFaultSwitches, type Fault } from '../faults.ts';
 import { openJournal } from '../journal.ts';
 import { changeAccount, manager, managerId } from './accounts.ts';
 import { type CallContext, type CallPath, type CallResult, findCall, type Settings } from './calls.ts';
@@ -42,7 +42,10 @@ export interface AdPlatformSandbox {
   /** The same for a service account, with a new key. */
   serviceCredentials(): string;
   readonly journal: readonly AdPlatformEntry[];
+  /** Replaces all faults. */
   setFaults(...faults: Fault[]): void;
+  /** Replaces the faults of one account, and leaves those of others: for tests that run at the same time. */
+  setFaultsOf(customerId: string, ...faults: AccountFault[]): void;
   configure(change: Partial<Settings>): void;
   /** Moves the clock of the platform. */
   advance(ms: number): void;
@@ -222,6 +225,7 @@ export async function startAdPlatform({
     serviceCredentials: () => tokens.serviceCredentials(`${url}/token`),
     journal: journal.entries,
     setFaults: (...list) => faults.set(list),
+    setFaultsOf: (customerId, ...list) => faults.setOf(customerId, list),
     configure,
     advance,
     setAccount,

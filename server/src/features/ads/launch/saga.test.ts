@@ -1,8 +1,9 @@
 // What becomes of a launch if the ad platform does not answer, or a worker crashes, at any point (docs/internals/launches.md). Times are
-// much shorter than usual.
+// much shorter than usual. Most of the time a test waits, so tests run at the same time, each with an account of its own; those that
+// change what all share, such as the clock, run alone.
 import { sql } from 'kysely';
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { Fault } from '../../../../../sandbox/src/faults.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AccountFault, Fault } from '../../../../../sandbox/src/faults.ts';
 import { type LaunchScene, listCreated, startLaunchWorld, waitUntil } from '../../../../test/support/launching.ts';
 import { releaseClaims } from '../../../kit/background/queues/complete.ts';
 import { newId } from '../../../kit/ids.ts';
@@ -10,7 +11,6 @@ import { newId } from '../../../kit/ids.ts';
 const times = {
   reconcileMs: 400,
   requestMs: 1_200,
-  callerWaitMs: 15_000,
   imagesMs: 5_000,
   watchMs: 2_000,
   resendMs: [100, 200, 400],
@@ -21,24 +21,22 @@ const { world, platform, provider, imageUrl, scene } = await startLaunchWorld({
 });
 await world.startWorker();
 
-beforeEach(async () => {
-  platform.setFaults();
-  provider.setFaults();
-  await world.resetRateLimits();
-});
+beforeEach(() => world.resetRateLimits());
 
-type Fate = Omit<Fault, 'call'>;
+type Fate = Omit<AccountFault, 'call'>;
 /** Changes that a launch sends in an account that exists: the dry run, the creation, the enabling. */
 const requests = { dryRun: 0, create: 1, enable: 2 };
 type ReadyScene = LaunchScene & { readonly customer_id: string };
 const failAt = ({ customer_id }: ReadyScene, after: number, fate: Fate) =>
-  platform.setFaults({ call: 'mutate', after, times: 1, customer_id, ...fate });
+  platform.setFaultsOf(customer_id, { call: 'mutate', after, times: 1, ...fate });
 /** As `failAt`, and afterwards nobody can read what became of it. */
 const failInTheDark = ({ customer_id }: ReadyScene, after: number, fate: Fate) =>
-  platform.setFaults(
-    { call: 'mutate', after, times: 1, customer_id, ...fate },
-    { call: 'search', fault: 'error_before', customer_id },
+  platform.setFaultsOf(
+    customer_id,
+    { call: 'mutate', after, times: 1, ...fate },
+    { call: 'search', fault: 'error_before' },
   );
+const endFaults = ({ customer_id }: ReadyScene) => platform.setFaultsOf(customer_id);
 
 async function readOne(here: LaunchScene) {
   const rows = await world.db
@@ -55,6 +53,12 @@ const waitForEnd = (here: LaunchScene) =>
   waitUntil(
     () => readOne(here),
     ({ ended_date }) => ended_date !== null,
+  );
+/** The answer to a launch may be read before its worker has released the row, which a test can change only then. */
+const waitForRelease = (here: LaunchScene) =>
+  waitUntil(
+    () => readOne(here),
+    ({ claimed_slot }) => claimed_slot === null,
   );
 const createdBy = (launchKey: string) => listCreated(platform).filter(({ name }) => name.includes(launchKey));
 const listCampaigns = async (here: LaunchScene) =>
@@ -81,7 +85,7 @@ async function readyScene(): Promise<ReadyScene> {
 
 const timeout = { status: 409, body: { code: 'ad_platform_timeout', campaign_state: 'unknown', retry_safe: false } };
 
-describe('a creation without an answer', () => {
+describe.concurrent('a creation without an answer', () => {
   it.each<[string, Fate]>([
     ['the connection was lost', { fault: 'drop_after' }],
     ['the platform failed in the middle', { fault: 'error_after' }],
@@ -120,7 +124,7 @@ describe('a creation without an answer', () => {
     await new Promise((resolve) => setTimeout(resolve, 4 * times.reconcileMs));
     expect((await readOne(here)).state).toBe('unknown');
     expect(await here.launch()).toMatchObject({ status: 409, body: { code: 'launch_in_progress', launch_id: id } });
-    platform.setFaults();
+    endFaults(here);
     expect((await waitForEnd(here)).state).toBe('live');
   });
 
@@ -153,10 +157,10 @@ describe('a creation without an answer', () => {
 
   it('is looked for as long as it can be on its way, also if the steps before took long', async () => {
     const here = await readyScene();
-    const { customer_id } = here;
-    platform.setFaults(
-      { call: 'mutate', times: 1, customer_id, fault: 'delay', delay_ms: 700 },
-      { call: 'mutate', after: 1, times: 1, customer_id, fault: 'drop_before' },
+    platform.setFaultsOf(
+      here.customer_id,
+      { call: 'mutate', times: 1, fault: 'delay', delay_ms: 700 },
+      { call: 'mutate', after: 1, times: 1, fault: 'drop_before' },
     );
     expect(await here.launch()).toMatchObject(timeout);
     const { created_date, sent_at } = await readOne(here);
@@ -177,7 +181,7 @@ describe('a creation without an answer', () => {
     const platform_campaign_id = createdBy(launch_key)[0]?.id ?? '';
     const adopted = { ...row, id: newId(), platform_campaign_id };
     await world.db.insertInto('ads_campaigns').values(adopted).execute();
-    platform.setFaults();
+    endFaults(here);
     expect((await waitForEnd(here)).state).toBe('live');
     expect(await listCampaigns(here)).toMatchObject([{ id: row.id, platform_campaign_id, status: 'ENABLED' }]);
   });
@@ -192,7 +196,7 @@ describe('a creation without an answer', () => {
       const { body } = await here.launch();
       const asked = await world.call(method, here.at(`campaigns/${body.campaign_id}${path}`), { as: here.as });
       expect(asked.status, asked.text).toBe(200);
-      platform.setFaults();
+      endFaults(here);
       expect((await waitForEnd(here)).state).toBe('held');
       await waitUntil(
         () => listCampaigns(here),
@@ -216,23 +220,9 @@ describe('a creation without an answer', () => {
         expect((await listCampaigns(here))[0].primary_status_reasons).toEqual(expect.arrayContaining([...reason]));
     }
   });
-
-  it('is left paused if it is confirmed later than a quarter of an hour after the request', async () => {
-    const here = await readyScene();
-    failInTheDark(here, requests.create, { fault: 'drop_after' });
-    expect(await here.launch()).toMatchObject(timeout);
-    world.clock.aheadMs += 16 * 60_000;
-    platform.setFaults();
-    const ended = await waitForEnd(here);
-    expect(ended.state).toBe('held');
-    expect(await listCampaigns(here)).toMatchObject([
-      { status: 'PAUSED', primary_status_reasons: expect.arrayContaining(['SERVICE_LAUNCH_UNCONFIRMED']) },
-    ]);
-    expect(createdBy(ended.launch_key)).toMatchObject([{ status: 'PAUSED' }]);
-  });
 });
 
-describe('an enabling without an answer', () => {
+describe.concurrent('an enabling without an answer', () => {
   it.each<[string, Fate]>([
     ['that was applied', { fault: 'drop_after' }],
     ['that was not applied', { fault: 'drop_before' }],
@@ -249,7 +239,7 @@ describe('an enabling without an answer', () => {
         primary_status_reasons: ['SERVICE_LAUNCH_UNCONFIRMED'],
       },
     ]);
-    platform.setFaults();
+    endFaults(here);
     const ended = await waitForEnd(here);
     expect(ended.state).toBe('live');
     expect(await stepsOf(here)).toEqual(expect.arrayContaining(['enable unknown', 'read_status applied']));
@@ -299,24 +289,12 @@ describe('an enabling without an answer', () => {
         .where('id', '=', body.campaign_id)
         .execute();
     await setId('999999999');
-    platform.setFaults();
+    endFaults(here);
     await new Promise((resolve) => setTimeout(resolve, 3 * times.reconcileMs));
     expect(await readOne(here)).toMatchObject({ state: 'unknown' });
     expect(await listCampaigns(here)).toMatchObject([{ status: 'ENABLED' }]);
     await setId(platform_campaign_id);
     expect((await waitForEnd(here)).state).toBe('live');
-  });
-
-  it('is not sent again later than a quarter of an hour after the request', async () => {
-    const here = await readyScene();
-    failInTheDark(here, requests.enable, { fault: 'drop_before' });
-    expect(await here.launch()).toMatchObject(timeout);
-    world.clock.aheadMs += 16 * 60_000;
-    platform.setFaults();
-    expect((await waitForEnd(here)).state).toBe('held');
-    expect(await listCampaigns(here)).toMatchObject([
-      { status: 'PAUSED', primary_status_reasons: expect.arrayContaining(['SERVICE_LAUNCH_UNCONFIRMED']) },
-    ]);
   });
 
   it('that the platform refuses leaves the campaign paused', async () => {
@@ -333,7 +311,7 @@ describe('an enabling without an answer', () => {
   });
 });
 
-describe('a platform that can not be reached', () => {
+describe.concurrent('a platform that can not be reached', () => {
   it.each([
     ['at the dry run', requests.dryRun, 'drop_before'],
     ['in the middle of the dry run', requests.dryRun, 'error_after'],
@@ -350,29 +328,7 @@ describe('a platform that can not be reached', () => {
   });
 });
 
-describe('an account without an answer', () => {
-  it.each<Fault['fault']>(['drop_after', 'drop_before'])('is looked for, and created once: %s', async (fault) => {
-    const here = await scene({ tracked: true });
-    platform.setFaults({ call: 'createCustomerClient', fault, times: 1 });
-    const got = await here.launch();
-    expect(got.status, got.text).toBe(200);
-    const name = got.body.account.account_name;
-    const made = platform.journal.flatMap(({ changes = [] }) =>
-      changes.filter(([, resource]) => resource?.descriptiveName === name),
-    );
-    expect(new Set(made.map(([resourceName]) => resourceName)).size).toBe(1);
-  });
-
-  it('that the platform refuses ends the launch', async () => {
-    const here = await scene();
-    platform.setFaults({ call: 'createCustomerClient', fault: 'refuse' });
-    expect(await here.launch()).toMatchObject({ status: 503, body: { code: 'ad_platform_unavailable' } });
-    expect((await here.readLaunch((await readOne(here)).id)).body).toMatchObject({
-      state: 'refused',
-      steps: [{ name: 'account', outcome: 'refused' }],
-    });
-  });
-
+describe.concurrent('an account', () => {
   it('whose time zone the platform refuses ends the launch, and neither exists', async () => {
     const here = await scene();
     const got = await here.launch({}, { body: { timezone: 'US/Pacific' } });
@@ -393,6 +349,7 @@ describe('an account without an answer', () => {
   it('that turns out to have another currency than the budget is not advertised in', async () => {
     const here = await readyScene();
     await here.launch({ start_paused: true });
+    await waitForRelease(here);
     await sql`/* service */ update ads_launches set state = 'recorded', ended_date = null, due_at = clock_timestamp(),
       content = content || '{"currency_code": "JPY"}' where app_id = ${here.app.id}`.execute(world.db);
     world.app.wake.notify('ads_launches');
@@ -401,7 +358,7 @@ describe('an account without an answer', () => {
   });
 });
 
-it.each([
+it.concurrent.each([
   ['create', 'absent'],
   ['enable', 'held'],
 ] as const)('a launch whose %s is unknown in a closed account ends as %s', async (request, state) => {
@@ -409,7 +366,7 @@ it.each([
   failInTheDark(here, requests[request], { fault: 'drop_after' });
   expect(await here.launch()).toMatchObject(timeout);
   platform.setAccount(here.customer_id, { status: 'CANCELED' });
-  platform.setFaults();
+  endFaults(here);
   await new Promise((resolve) => setTimeout(resolve, 2 * times.reconcileMs));
   expect((await readOne(here)).state).toBe('unknown'); // a suspended account answers the same
   await world.db.updateTable('ads_accounts').set({ status: 'CLOSED' }).where('app_id', '=', here.app.id).execute();
@@ -418,9 +375,10 @@ it.each([
   expect(rows).toMatchObject(state === 'absent' ? [] : [{ status: 'PAUSED' }]);
 });
 
-describe('a worker that crashes', () => {
+describe.concurrent('a worker that crashes', () => {
   /** As if the process had ended in this state: the row is claimed by a worker that is gone, and then released. */
   async function crashIn(here: LaunchScene, state: string, more: object = {}): Promise<void> {
+    await waitForRelease(here);
     await world.db
       .updateTable('ads_launches')
       .set({
@@ -476,10 +434,11 @@ describe('a worker that crashes', () => {
   });
 });
 
-describe('what forbids to enable', () => {
+describe.concurrent('what forbids to enable', () => {
   it('holds of the workspace and the app in the trash count until the last moment', async () => {
     const here = await readyScene();
     await here.launch({ start_paused: true });
+    await waitForRelease(here);
     const hold = (billing_hold: boolean) =>
       world.db.updateTable('workspaces').set({ billing_hold }).where('id', '=', here.app.workspace_id).execute();
     await hold(true);
@@ -498,6 +457,7 @@ describe('what forbids to enable', () => {
   it.each(['apps', 'workspaces'] as const)('what is in the trash launches nothing: %s', async (table) => {
     const here = await readyScene();
     await here.launch({ start_paused: true });
+    await waitForRelease(here);
     const id = table === 'apps' ? here.app.id : here.app.workspace_id;
     await world.db.updateTable(table).set({ deleted_date: world.clock.now() }).where('id', '=', id).execute();
     await world.db
@@ -508,21 +468,9 @@ describe('what forbids to enable', () => {
     world.app.wake.notify('ads_launches');
     expect(await waitForEnd(here)).toMatchObject({ state: 'refused', failure: { code: 'app_not_found' } });
   });
-
-  it('a workspace that is deleted while the launch is checked launches nothing', async () => {
-    const here = await readyScene();
-    provider.setFaults({ call: '*', fault: 'delay', delay_ms: 1_500 });
-    const launching = here.launch();
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const { workspace_id } = here.app;
-    const deleted_date = world.clock.now();
-    await world.db.updateTable('workspaces').set({ deleted_date }).where('id', '=', workspace_id).execute();
-    expect(await launching).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
-    await expect(readOne(here)).rejects.toThrow('nothing was launched');
-  });
 });
 
-describe('a server of images that does not answer', () => {
+describe.concurrent('a server of images that does not answer', () => {
   const slow = { logo_url: imageUrl('slow') };
   const smart = { campaign_type: 'SMART', logo_url: undefined, long_headlines: undefined };
 
@@ -544,4 +492,71 @@ describe('a server of images that does not answer', () => {
         body: { code: 'platform_rejected', platform_reasons: [{ code: 'SERVICE_LOGO_URL_NOT_FETCHED' }] },
       });
   });
+});
+
+describe('later than a quarter of an hour after the request', () => {
+  it('a campaign that is found is left paused', async () => {
+    const here = await readyScene();
+    failInTheDark(here, requests.create, { fault: 'drop_after' });
+    expect(await here.launch()).toMatchObject(timeout);
+    world.clock.aheadMs += 16 * 60_000;
+    endFaults(here);
+    const ended = await waitForEnd(here);
+    expect(ended.state).toBe('held');
+    expect(await listCampaigns(here)).toMatchObject([
+      { status: 'PAUSED', primary_status_reasons: expect.arrayContaining(['SERVICE_LAUNCH_UNCONFIRMED']) },
+    ]);
+    expect(createdBy(ended.launch_key)).toMatchObject([{ status: 'PAUSED' }]);
+  });
+
+  it('an enabling without an answer is not sent again', async () => {
+    const here = await readyScene();
+    failInTheDark(here, requests.enable, { fault: 'drop_before' });
+    expect(await here.launch()).toMatchObject(timeout);
+    world.clock.aheadMs += 16 * 60_000;
+    endFaults(here);
+    expect((await waitForEnd(here)).state).toBe('held');
+    expect(await listCampaigns(here)).toMatchObject([
+      { status: 'PAUSED', primary_status_reasons: expect.arrayContaining(['SERVICE_LAUNCH_UNCONFIRMED']) },
+    ]);
+  });
+});
+
+describe('an account without an answer', () => {
+  afterEach(() => platform.setFaults());
+
+  it.each<Fault['fault']>(['drop_after', 'drop_before'])('is looked for, and created once: %s', async (fault) => {
+    const here = await scene({ tracked: true });
+    platform.setFaults({ call: 'createCustomerClient', fault, times: 1 });
+    const got = await here.launch();
+    expect(got.status, got.text).toBe(200);
+    const name = got.body.account.account_name;
+    const made = platform.journal.flatMap(({ changes = [] }) =>
+      changes.filter(([, resource]) => resource?.descriptiveName === name),
+    );
+    expect(new Set(made.map(([resourceName]) => resourceName)).size).toBe(1);
+  });
+
+  it('that the platform refuses ends the launch', async () => {
+    const here = await scene();
+    platform.setFaults({ call: 'createCustomerClient', fault: 'refuse' });
+    expect(await here.launch()).toMatchObject({ status: 503, body: { code: 'ad_platform_unavailable' } });
+    expect((await here.readLaunch((await readOne(here)).id)).body).toMatchObject({
+      state: 'refused',
+      steps: [{ name: 'account', outcome: 'refused' }],
+    });
+  });
+});
+
+it('a workspace that is deleted while the launch is checked launches nothing', async ({ onTestFinished }) => {
+  const here = await readyScene();
+  onTestFinished(() => provider.setFaults());
+  provider.setFaults({ call: '*', fault: 'delay', delay_ms: 1_500 });
+  const launching = here.launch();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const { workspace_id } = here.app;
+  const deleted_date = world.clock.now();
+  await world.db.updateTable('workspaces').set({ deleted_date }).where('id', '=', workspace_id).execute();
+  expect(await launching).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
+  await expect(readOne(here)).rejects.toThrow('nothing was launched');
 });
