@@ -34,6 +34,8 @@ export interface ModelSandbox {
   readonly url: string;
   readonly requests: readonly ChatRequest[];
   script(next: Script): void;
+  /** As `script`, only for requests whose messages contain this text: for tests that run at the same time. */
+  scriptFor(text: string, next: Script): void;
   behave(how: Behaviour): void;
   close(): Promise<void>;
 }
@@ -42,13 +44,18 @@ export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSand
   const requests: ChatRequest[] = [];
   let behaviour: Behaviour = 'well';
   let script: Script = sensible;
+  const scriptsByText = new Map<string, Script>();
+  const findScript = ({ messages }: ChatRequest): Script => {
+    const content = JSON.stringify(messages);
+    return scriptsByText.entries().find(([text]) => content.includes(text))?.[1] ?? script;
+  };
   const paceMs = () => (behaviour === 'slow' ? 1_000 : wordMs);
 
   const complete = async (request: ChatRequest, response: ServerResponse) => {
     requests.push(request);
     while (behaviour === 'silent') await sleep(20);
     response.setHeader('content-type', 'text/event-stream');
-    for (const [sent, chunk] of [...chunksOf(request, await script(request))].entries()) {
+    for (const [sent, chunk] of [...chunksOf(request, await findScript(request)(request))].entries()) {
       response.write(`data: ${behaviour === 'malformed' ? '{"choices": [' : JSON.stringify(chunk)}\n\n`);
       if (paceMs() > 0) await sleep(paceMs());
       if (behaviour === 'cut' && sent >= 2) return response.destroy();
@@ -77,6 +84,7 @@ export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSand
     script: (next) => {
       script = next;
     },
+    scriptFor: (text, next) => void scriptsByText.set(text, next),
     behave: (how) => {
       behaviour = how;
     },
