@@ -1,6 +1,6 @@
 // What becomes of a launch if the ad platform does not answer, or a worker crashes, at any point (docs/internals/launches.md). Times are
 // much shorter than usual. Most of the time a test waits, so tests run at the same time, each with an account of its own; those that
-// change what all share, such as the clock, run alone.
+// change what all share, such as the clock, or measure a time run alone.
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountFault, Fault } from '../../../../../sandbox/src/faults.ts';
@@ -470,7 +470,8 @@ describe.concurrent('what forbids to enable', () => {
   });
 });
 
-describe.concurrent('a server of images that does not answer', () => {
+// Measures times.
+describe('a server of images that does not answer', () => {
   const slow = { logo_url: imageUrl('slow') };
   const smart = { campaign_type: 'SMART', logo_url: undefined, long_headlines: undefined };
 
@@ -491,6 +492,7 @@ describe.concurrent('a server of images that does not answer', () => {
         status: 400,
         body: { code: 'platform_rejected', platform_reasons: [{ code: 'SERVICE_LOGO_URL_NOT_FETCHED' }] },
       });
+    expect(Date.now() - startedAt).toBeLessThan(3 * times.imagesMs); // two of a workspace, one after the other
   });
 });
 
