@@ -119,10 +119,10 @@ export function createCampaigns(world: World, platform: AdPlatformSandbox) {
     return id;
   }
 
-  /** By a worker that does nothing. */
+  /** By a worker that does nothing. Its slot counts as recovered, so no other worker releases the claim. */
   async function claimLaunch(id: string | null): Promise<void> {
-    await sql`insert into worker_slots (slot, epoch, heartbeat_at) values (7, 1, now() + interval '1 day')
-      on conflict (slot) do nothing`.execute(world.db);
+    await sql`insert into worker_slots (slot, epoch, recovered_epoch, heartbeat_at)
+      values (7, 1, 1, now() + interval '1 day') on conflict (slot) do nothing`.execute(world.db);
     await sql`update ads_launches set claimed_slot = 7, claimed_epoch = 1 where id = ${id}`.execute(world.db);
   }
 
