@@ -17,6 +17,7 @@ import { workflowFaults } from '../drills/workflow-faults.ts';
 import { agents } from './agents.ts';
 import { audit } from './audit.ts';
 import { credits } from './credits.ts';
+import { devReload } from './dev-reload.ts';
 import { entities } from './entities.ts';
 import { events } from './events.ts';
 import { fingerprints } from './fingerprints.ts';
@@ -43,6 +44,7 @@ const benches: Record<string, Bench> = {
   'coding-faults': codingFaults,
   credits,
   deploy,
+  'dev-reload': devReload,
   entities,
   events,
   fingerprints,

@@ -1,6 +1,5 @@
-// Owns `plinth dev`: runs API, worker and sandbox on this machine with demo data. Creates keys, the database and the demo data
-// if they are missing.
-import type { App } from '../app.ts';
+// Owns `plinth dev`: runs API, worker and sandbox on this machine with demo data, and reloads them when their code changes. Creates
+// keys, the database and the demo data if they are missing.
 import {
   type Config,
   ConfigError,
@@ -13,16 +12,15 @@ import {
 import { isInitialised } from '../core/identity/accounts.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
-import { createLog } from '../kit/log.ts';
-import type { Tables } from '../tables.ts';
-import { serve } from './api.ts';
+import type { Db, Tables } from '../tables.ts';
 import { parseArguments } from './arguments.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
 import { createDemoData } from './demo/demo.ts';
 import { type DemoRequest, demoRequest } from './demo/request.ts';
+import { superviseApi } from './dev/api-process.ts';
 import { bannerText, loopback } from './dev/banner.ts';
 import { type Sandbox, startLoadingLocations, startSandbox, superviseWorker } from './dev/children.ts';
-import { prettyLog } from './dev/log-lines.ts';
+import { reloadOnChange } from './dev/reload.ts';
 import { createDatabaseIfMissing, requireServices } from './dev/services.ts';
 import { addMissingKeys, loadEnvFile } from './env-file.ts';
 import { migrateAll, migrateUrl } from './migrate.ts';
@@ -44,20 +42,19 @@ export async function dev(args: string[]): Promise<void> {
   await createDatabaseIfMissing(migrateUrl(config));
   await migrateAll(migrateUrl(config), config.DATABASE_URL);
   const { token, isNew } = await issueDemoToken(config);
-  const log = createLog(config.LOG_LEVEL, prettyLog('api'));
-  const app = await serve(config, log);
-  await superviseWorker();
-  log.level = 'warn'; // the requests that follow are ours
-  if (isNew) await fillWithDemoData(app, config, token, sandbox);
-  const request = demoRequest(app, token);
+  const api = superviseApi(config);
+  if ((await api.reload()) !== 'serving') throw new ConfigError('The API did not start: see above.');
+  const worker = await superviseWorker();
+  const request = demoRequest(api.url(), token);
+  if (isNew) await fillWithDemoData(config, request, sandbox);
   const email = await revokeEarlierTokens(request);
   const publishedUrl = await findPublishedApp(request);
-  log.level = config.LOG_LEVEL;
   console.log(bannerText(config, { email, token, publishedUrl }, sandbox));
   startLoadingLocations();
+  reloadOnChange(api, worker, sandbox);
 }
 
-async function fillWithDemoData(app: App, config: Config, token: string, sandbox: Sandbox | undefined): Promise<void> {
+async function fillWithDemoData(config: Config, request: DemoRequest, sandbox: Sandbox | undefined): Promise<void> {
   console.log('creating demo data …');
   try {
     const hasSandboxModel = sandbox !== undefined && config.MODEL_URL === sandbox.modelUrl;
@@ -66,7 +63,7 @@ async function fillWithDemoData(app: App, config: Config, token: string, sandbox
         ? { repository: sandbox.gitHostRepository, token: sandbox.gitHostToken }
         : undefined;
     const options = { receiverUrl: sandbox?.receiverUrl, hasSandboxModel, gitHost };
-    await createDemoData(app, token, options, systemClock.now());
+    await withDatabase(config, (db) => createDemoData(db, request, options, systemClock.now()));
   } catch (error) {
     const database = new URL(config.DATABASE_URL).pathname.slice(1);
     throw new ConfigError(
@@ -128,9 +125,8 @@ function connectorSettings({ connectorUrl }: Sandbox): Record<string, string> {
 }
 
 /** Issues a new token for the demo's owner at each start, because only hashes of tokens are stored. */
-async function issueDemoToken(config: Config): Promise<{ token: string; isNew: boolean }> {
-  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
-  try {
+const issueDemoToken = (config: Config): Promise<{ token: string; isNew: boolean }> =>
+  withDatabase(config, async (db) => {
     if (!(await isInitialised(db))) {
       const first = { email: 'demo@example.com', name: 'Demo Owner', workspace: 'Demo workspace', tokenName };
       return { token: await createFirstUser(db, config, first), isNew: true };
@@ -145,6 +141,12 @@ async function issueDemoToken(config: Config): Promise<{ token: string; isNew: b
       .executeTakeFirstOrThrow();
     const { token } = await issueToken(db, config, { ...owner, name: tokenName }, systemClock.now());
     return { token, isNew: false };
+  });
+
+async function withDatabase<T>(config: Config, use: (db: Db) => Promise<T>): Promise<T> {
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
+  try {
+    return await use(db);
   } finally {
     await close();
   }

@@ -26,8 +26,8 @@ export function commandLine(
   const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd });
 
   /** Starts a long-running command and waits until its log matches. */
-  async function startCommand(command: string, readyPattern: RegExp) {
-    const child = spawn(process.execPath, [main, command], {
+  async function startCommand(command: string, readyPattern: RegExp, ...args: string[]) {
+    const child = spawn(process.execPath, [main, command, ...args], {
       env: environment,
       cwd,
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,19 +1,18 @@
 // Tests an installation for production: a copy of the repository with the packages that `npm ci --omit=dev` installs, run by a
 // Node given by its path.
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
+import { copyRepository, repository } from '../support/copy.ts';
 import { createEmptyDatabase } from '../support/template.ts';
 import { commandLine } from './command.ts';
 
 const run = promisify(execFile);
-const repository = fileURLToPath(new URL('../../..', import.meta.url));
 const plinthFile = join(repository, 'server/plinth.js');
 const folder = mkdtempSync(join(tmpdir(), 'plinth-production-'));
 const database = await createEmptyDatabase();
@@ -30,7 +29,7 @@ afterAll(async () => {
 });
 
 it('without development dependencies, Plinth migrates, serves and works', { timeout: 240_000 }, async () => {
-  await copyRepository();
+  await copyRepository(folder, ['package.json', 'package-lock.json', '.npmrc', 'server', 'sandbox']);
   await copyPackages();
   for (const development of ['node', '.bin/node', 'vitest', 'smtp-server'])
     expect(existsSync(join(folder, 'node_modules', development)), development).toBe(false);
@@ -52,14 +51,6 @@ it.each(['20.20.2', '24.6.0'])('Node %s is refused with the version that is need
     stderr: expect.stringContaining(`Plinth needs Node 24.7 or newer. This is Node ${version} (`),
   });
 });
-
-/** Copies what git would: the files that are committed or about to be. */
-async function copyRepository(): Promise<void> {
-  const parts = ['package.json', 'package-lock.json', '.npmrc', 'server', 'sandbox'];
-  const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z', ...parts];
-  const { stdout } = await run('git', args, { cwd: repository, maxBuffer: 16 * 1024 * 1024 });
-  for (const file of stdout.split('\0').filter(Boolean)) cpSync(join(repository, file), join(folder, file));
-}
 
 /** Copies the packages that the lock file does not mark as needed for development: npm would take most of a minute. */
 async function copyPackages(): Promise<void> {

@@ -6,6 +6,7 @@ import { startReceiver } from '../../../../sandbox/src/receiver.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { listMismatches } from '../../core/credits/reconciliation.ts';
 import { createDemoData } from './demo.ts';
+import { demoRequest } from './request.ts';
 
 const model = await startModelSandbox();
 const receiver = await startReceiver();
@@ -21,7 +22,8 @@ await answering.startWorker();
 const owner = await world.person('demo@example.com', { full_name: 'Demo Owner' });
 const workspace = await world.workspace(owner);
 const startedAt = performance.now();
-await createDemoData(world.app, await world.token(owner, workspace), {}, new Date('2026-06-30T12:00:00Z'));
+const request = demoRequest(world.url, await world.token(owner, workspace));
+await createDemoData(world.app.database.db, request, {}, new Date('2026-06-30T12:00:00Z'));
 const seconds = (performance.now() - startedAt) / 1000;
 
 const countBy = async (query: ReturnType<typeof sql<{ what: string | null; count: number }>>) =>
@@ -52,7 +54,8 @@ it('the demo has an agent and a conversation, also without a model', async () =>
 
 const person = await answering.person('demo@example.com');
 const token = await answering.token(person, await answering.workspace(person));
-await createDemoData(answering.app, token, { receiverUrl: receiver.url, hasSandboxModel: true }, new Date());
+const options = { receiverUrl: receiver.url, hasSandboxModel: true };
+await createDemoData(answering.app.database.db, demoRequest(answering.url, token), options, new Date());
 
 it('the agent replies if a model is configured', async () => {
   const { rows } = await sql<{ role: string }>`select role from agent_messages order by position`.execute(answering.db);

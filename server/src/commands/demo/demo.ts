@@ -1,9 +1,9 @@
 // Owns the demo data. Apps, a shop, a task list, a coding session, folders and an agent are created through the API; the 250 people
 // are inserted in bulk.
-import type { App } from '../../app.ts';
+import type { Db } from '../../tables.ts';
 import { type DemoGitHost, launchDemoSession } from './coding-session.ts';
 import { insertDemoPeople } from './people.ts';
-import { demoRequest } from './request.ts';
+import type { DemoRequest } from './request.ts';
 import { createShop } from './shop.ts';
 import { buildTaskList } from './task-list.ts';
 
@@ -19,13 +19,11 @@ export interface DemoOptions {
 }
 
 export async function createDemoData(
-  app: App,
-  token: string,
+  db: Db,
+  request: DemoRequest,
   { receiverUrl, hasSandboxModel = false, gitHost }: DemoOptions,
   now: Date,
 ): Promise<void> {
-  const { server, database } = app;
-  const request = demoRequest(app, token);
   const post = (url: string, payload: object) => request<{ id: string }>('POST', url, payload);
   const waitForSession =
     hasSandboxModel && gitHost !== undefined ? await launchDemoSession(request, gitHost) : undefined;
@@ -52,17 +50,13 @@ export async function createDemoData(
   const conversation = await post(`/api/agents/${guide.id}/conversations`, { metadata: { from: 'demo' } });
   const { features } = await request<{ features: { model: boolean } }>('GET', '/api/info');
   if (features.model) {
+    const messages = `/api/agents/${guide.id}/conversations/${conversation.id}/messages`;
     // The result is not checked: the model may be unavailable, and the demo works without its reply.
-    await server.inject({
-      method: 'POST',
-      url: `/api/agents/${guide.id}/conversations/${conversation.id}/messages`,
-      payload: { content: 'Please remember that I am new here.' },
-      headers: { authorization: `Bearer ${token}` },
-    });
+    await request('POST', messages, { content: 'Please remember that I am new here.' }).catch(() => undefined);
   }
   await request('PUT', '/api/workspace/default-credit-limit', { default_credit_limit: 100 });
   const { user, credential } = await request<Me>('GET', '/api/auth/me');
-  await insertDemoPeople(database.db, { workspace_id: credential.workspace_id, owner_id: user.id }, now);
+  await insertDemoPeople(db, { workspace_id: credential.workspace_id, owner_id: user.id }, now);
   await waitForSession?.();
 }
 

@@ -1,5 +1,5 @@
-// Owns how `plinth dev` calls the API: in this process, with the demo owner's token or that of an app user.
-import type { App } from '../../app.ts';
+// Owns how `plinth dev` calls the API: with the demo owner's token or that of an app user.
+import { randomUUID } from 'node:crypto';
 
 export type DemoRequest = <Body>(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -9,13 +9,24 @@ export type DemoRequest = <Body>(
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Body>;
 
+/** The ids of these requests begin like this, and the log that `plinth dev` shows leaves them out. */
+export const demoRequestPrefix = 'plinth-dev-';
+
 /** Throws if the answer is not 200. `as`: the token of somebody else. */
 export const demoRequest =
-  ({ server }: App, token: string): DemoRequest =>
+  (baseUrl: string, token: string): DemoRequest =>
   async (method, url, payload, as = token, headers = {}) => {
-    const authorization = `Bearer ${as}`;
-    const response = await server.inject({ method, url, payload, headers: { ...headers, authorization } });
-    if (response.statusCode !== 200)
-      throw new Error(`demo data: ${method} ${url} returned ${response.statusCode}: ${response.body}`);
-    return response.json();
+    const response = await fetch(baseUrl + url, {
+      method,
+      headers: {
+        ...headers,
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        authorization: `Bearer ${as}`,
+        'x-request-id': demoRequestPrefix + randomUUID(),
+      },
+      ...(payload !== undefined && { body: JSON.stringify(payload) }),
+    });
+    const body = await response.text();
+    if (response.status !== 200) throw new Error(`demo data: ${method} ${url} returned ${response.status}: ${body}`);
+    return JSON.parse(body);
   };

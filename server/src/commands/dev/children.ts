@@ -1,6 +1,7 @@
 // Owns the processes that `plinth dev` starts beside the API: a worker, the sandbox, and the load of locations. All exit when
 // this process does.
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +14,8 @@ const sandbox = fileURLToPath(new URL('../../../../sandbox/src/main.ts', import.
 
 /** Advertising accounts and cards in it must outlive a restart, because Plinth's database refers to them. */
 const sandboxFolder = '.data/sandbox';
+
+let runningSandbox: ChildProcess | undefined;
 
 /** Where the servers of the sandbox are (sandbox/README.md). */
 export interface Sandbox {
@@ -36,9 +39,16 @@ export interface Sandbox {
   readonly gitHostRepository: string;
 }
 
+/** Starts the sandbox, or starts it again with the code as it is now. */
 export async function startSandbox(): Promise<Sandbox> {
   if (!existsSync(sandbox)) throw new ConfigError(`There is no sandbox here. ${withoutSandbox}`);
+  if (runningSandbox?.connected) {
+    const exited = once(runningSandbox, 'exit');
+    runningSandbox.kill();
+    await exited; // its ports are free
+  }
   const child = fork(sandbox, [sandboxFolder], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  runningSandbox = child;
   child.stdout?.pipe(prettyLog('sandbox'));
   const started = new Promise<Sandbox>((resolve) => child.once('message', (message) => resolve(message as Sandbox)));
   const failed = new Promise<undefined>((resolve) => child.once('exit', () => resolve(undefined)));
@@ -49,18 +59,41 @@ export async function startSandbox(): Promise<Sandbox> {
 
 const withoutSandbox = 'To run without it: npm run dev -- --no-sandbox';
 
-/** Starts a worker, and restarts it when it exits. Resolves once the first one has started, or after 30 seconds. */
-export async function superviseWorker(): Promise<void> {
+export interface WorkerProcess {
+  /** Has the worker finish its work and exit, and starts one with the code as it is now. Resolves like `superviseWorker`. */
+  restart(): Promise<void>;
+}
+
+/** Starts a worker, and restarts it when it exits. Resolves once it has started, or after 30 seconds. */
+export async function superviseWorker(): Promise<WorkerProcess> {
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => (stopping = true));
+  let started = Promise.withResolvers<unknown>();
   const start = (): ChildProcess => {
     const child = fork(plinth, ['worker'], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
     child.stdout?.pipe(prettyLog('worker'));
-    child.once('exit', () => setTimeout(() => stopping || start(), 1_000));
+    child.once('message', started.resolve);
+    child.once('exit', () => setTimeout(startAgain, isAskedToExit ? 0 : 1_000));
+    isAskedToExit = false;
     return child;
   };
-  const started = new Promise((resolve) => start().once('message', resolve));
-  await Promise.race([started, sleep(30_000, undefined, { ref: false })]);
+  const startAgain = () => {
+    if (!stopping) current = start();
+  };
+  const waitUntilStarted = async () => {
+    await Promise.race([started.promise, sleep(30_000, undefined, { ref: false })]);
+  };
+  let isAskedToExit = false;
+  let current = start();
+  await waitUntilStarted();
+  return {
+    restart() {
+      started = Promise.withResolvers();
+      isAskedToExit = true;
+      current.kill('SIGTERM'); // no effect on one that has exited: the next is started in a moment
+      return waitUntilStarted();
+    },
+  };
 }
 
 /** Loads the catalogue of locations, if the database does not have it yet. Takes seconds, so nothing waits for it. */

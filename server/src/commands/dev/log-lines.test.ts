@@ -1,7 +1,7 @@
 // The log that `plinth dev` shows: short lines for people, with nothing of an error lost.
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { formatLogLine } from './log-lines.ts';
+import { formatLogLine, isOwnRequest } from './log-lines.ts';
 
 const format = (entry: object) => stripVTControlCharacters(formatLogLine(JSON.stringify(entry), 'api'));
 const time = '2026-11-15T10:00:01.234Z';
@@ -23,6 +23,14 @@ it('shows the level and the stack of an error', () => {
   expect(format({ level: 50, time, what: 'job', error, msg: 'background work failed' })).toBe(
     '10:00:01 api     error: background work failed  what=job\n  Error: no\n      at x',
   );
+});
+
+it('leaves out requests of `plinth dev` itself, unless something is wrong with them', () => {
+  const request = { request_id: 'plinth-dev-1', operation: 'createApp', status: 200, msg: 'request completed' };
+  expect(isOwnRequest(JSON.stringify({ level: 30, ...request }))).toBe(true);
+  expect(isOwnRequest(JSON.stringify({ level: 50, ...request }))).toBe(false);
+  expect(isOwnRequest(JSON.stringify({ level: 30, ...request, request_id: 'r1' }))).toBe(false);
+  expect(isOwnRequest('receiver  /orders')).toBe(false);
 });
 
 it('leaves other text as it is', () => {

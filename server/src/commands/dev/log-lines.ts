@@ -1,6 +1,7 @@
 // Owns how `plinth dev` shows the log: one short line for people per line of JSON.
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { demoRequestPrefix } from '../demo/request.ts';
 
 const levels: Readonly<Record<number, { name: string; style: 'red' | 'yellow' | 'dim' | 'reset' }>> = {
   20: { name: 'debug', style: 'dim' },
@@ -16,10 +17,16 @@ export function prettyLog(source: string): Writable {
     write(chunk, _encoding, done) {
       const lines = (rest + String(chunk)).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) console.log(formatLogLine(line, source));
+      for (const line of lines.filter((line) => !isOwnRequest(line))) console.log(formatLogLine(line, source));
       done();
     },
   });
+}
+
+/** Whether the line says that a request of `plinth dev` itself was answered, and nothing more. */
+export function isOwnRequest(line: string): boolean {
+  const entry = parse(line);
+  return entry !== undefined && (entry.level ?? 0) <= 30 && String(entry.request_id).startsWith(demoRequestPrefix);
 }
 
 /** Text that is not a line of the log is returned as it is. */

@@ -1,0 +1,24 @@
+// Owns copies of this repository, for tests that change or install it while others run from the original.
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+export const repository = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Copies what git would: the files that are committed or about to be. */
+export async function copyRepository(folder: string, parts: readonly string[]): Promise<void> {
+  const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z', ...parts];
+  const { stdout } = await run('git', args, { cwd: repository, maxBuffer: 16 * 1024 * 1024 });
+  for (const file of stdout.split('\0').filter(Boolean)) cpSync(join(repository, file), join(folder, file));
+}
+
+/** A copy of the server's sources that can be run and edited. It shares the packages, but not their cache. */
+export async function copySources(folder: string): Promise<void> {
+  await copyRepository(folder, ['package.json', 'server']);
+  mkdirSync(join(folder, 'node_modules'));
+  for (const name of readdirSync(join(repository, 'node_modules')).filter((name) => !name.startsWith('.')))
+    symlinkSync(join(repository, 'node_modules', name), join(folder, 'node_modules', name));
+}
