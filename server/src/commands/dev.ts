@@ -49,9 +49,9 @@ export async function dev(args: string[]): Promise<void> {
   if (isNew) await fillWithDemoData(config, request, sandbox);
   const email = await revokeEarlierTokens(request);
   const publishedUrl = await findPublishedApp(request);
+  reloadOnChange(api, worker, sandbox);
   console.log(bannerText(config, { email, token, publishedUrl }, sandbox));
   startLoadingLocations();
-  reloadOnChange(api, worker, sandbox);
 }
 
 async function fillWithDemoData(config: Config, request: DemoRequest, sandbox: Sandbox | undefined): Promise<void> {
