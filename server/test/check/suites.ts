@@ -26,7 +26,7 @@ export const suites: readonly Suite[] = [
     name: 'browser',
     judges: ['server/src/features/browser-tests', 'server/src/features/builder', 'server/src/gateways/browser'],
     tests: [
-      'server/src/features/browser-tests/{perform,run/run}.test.ts',
+      'server/src/features/browser-tests/{perform,run/run,sessions}.test.ts',
       'server/test/e2e/{browser-session,browser-tests,builder-page,page-check,session-network}.test.ts',
     ],
   },
@@ -34,7 +34,8 @@ export const suites: readonly Suite[] = [
     name: 'coding sessions',
     judges: ['server/src/features/coding-sessions', 'server/src/gateways/git-host', 'server/src/kit/git'],
     tests: [
-      'server/src/features/coding-sessions/{recovery,turn}.test.ts',
+      'server/src/features/coding-sessions/{limits,protection,recovery,shown-text,turn}.test.ts',
+      'server/src/gateways/git-host/*.test.ts',
       'server/test/e2e/{coding-crashes,coding-guide,session-page}.test.ts',
     ],
   },
@@ -56,8 +57,17 @@ export const suites: readonly Suite[] = [
   },
   {
     name: 'guides',
-    judges: ['docs/guides', 'server/src/features/analytics', 'server/src/features/workflows', 'server/src/openapi'],
-    tests: ['server/test/e2e/{events-guide,generated-clients,openapi-tasks,workflows-guide}.test.ts'],
+    judges: [
+      'docs/guides',
+      'server/src/features/analytics',
+      'server/src/features/webhooks',
+      'server/src/features/workflows',
+      'server/src/openapi',
+    ],
+    tests: [
+      'server/src/features/webhooks/receivers.test.ts',
+      'server/test/e2e/{events-guide,generated-clients,openapi-tasks,workflows-guide}.test.ts',
+    ],
   },
   {
     name: 'operation',
@@ -69,7 +79,10 @@ export const suites: readonly Suite[] = [
       'server/src/features/workspaces',
       'server/src/main.ts',
     ],
-    tests: ['server/test/e2e/{backup,command-line,import,production}.test.ts'],
+    tests: [
+      'server/test/background/database-roles.test.ts',
+      'server/test/e2e/{backup,command-line,import,production,reload}.test.ts',
+    ],
   },
   {
     name: 'pages',
@@ -87,9 +100,19 @@ export const suites: readonly Suite[] = [
     tests: ['server/test/e2e/{building,connectors,invitation,pages,published-apps,reference,runtime-client}.test.ts'],
   },
   {
+    name: 'run failures',
+    judges: ['server/src/features/workflows', 'server/src/kit/jq'],
+    tests: ['server/src/features/workflows/analysis/{failure-classes,injections}.test.ts'],
+  },
+  {
     name: 'scans',
     judges: ['server/src/features/security'],
-    tests: ['server/src/features/security/{security,code/process}.test.ts'],
+    tests: ['server/src/features/security/{security,code/children,code/process}.test.ts'],
+  },
+  {
+    name: 'storage',
+    judges: ['server/src/gateways/storage'],
+    tests: ['server/src/gateways/storage/*.test.ts'],
   },
 ];
 
