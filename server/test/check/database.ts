@@ -15,10 +15,11 @@ const settings = {
   max_wal_size: '8GB',
 };
 
-/** Starts a server for the steps of this process, unless TEST_DATABASE_URL names one, and returns what stops it. */
-export async function prepareDatabase(): Promise<() => void> {
-  if (process.env.TEST_DATABASE_URL !== undefined || !existsSync('/usr/lib/postgresql')) return () => {};
+/** Starts a server for the steps of this process, unless TEST_DATABASE_URL names one. It stops with the process. */
+export async function prepareDatabase(): Promise<void> {
+  if (process.env.TEST_DATABASE_URL !== undefined || !existsSync('/usr/lib/postgresql')) return;
   const { port, stop } = await startPostgres(settings);
+  process.once('exit', stop);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   process.env.TEST_DATABASE_URL = `postgres://postgres@127.0.0.1:${port}`;
-  return stop;
 }

@@ -21,9 +21,8 @@ const selected = [...(isEveryChange ? [everyChange] : []), ...touched.map(({ nam
 const isWhole = isEveryChange && touched.length === suites.length;
 
 clearResults();
-const stopDatabase = await prepareDatabase();
+await prepareDatabase();
 const isGood = (!isEveryChange || (await checkCode())) && (selected.length === 0 || (await checkBehaviour()));
-stopDatabase();
 const { passed, failed } = readResults();
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = isGood ? 0 : 1;

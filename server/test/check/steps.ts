@@ -1,9 +1,7 @@
 // Owns running the steps of a check: each prints its name, how it ended and how long it took.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+import { root } from './root.ts';
 
 export interface Step {
   readonly name: string;
