@@ -1,11 +1,13 @@
-// Owns who may import whom in server/src (ARCHITECTURE.md, "Dependencies between modules"). Run by `npm run boundaries`.
+// Decides who may import whom in server/src and in the programs around it (ARCHITECTURE.md, "Dependencies between modules"). Run by
+// `npm run boundaries`.
 // server/test/boundaries.test.ts proves each rule by a planted violation, and fails for a rule without one.
 const { join } = require('node:path');
 
 const tests = '\\.test\\.ts$';
+const programs = '^(server/src|sandbox|harness|bench|drills|tools)/';
 const modules = '^server/src/(kit|core|gateways|features)/';
 const stores = ['^server/src/features/.+/store\\.ts$', '^server/src/features/.+/store/'];
-const wiring = ['^server/src/(app\\.ts|openapi/)', '^server/src/commands/demo/'];
+const wiring = ['^server/src/(app\\.ts|app/|openapi/)', '^server/src/commands/demo/'];
 const database = ['^server/src/kit/db/', '(^|/)node_modules/(kysely|pg)/'];
 
 // What Node still loads after it has stripped the types. dependency-cruiser's own `type-only` will not do: it also says
@@ -16,6 +18,64 @@ const pure = {
   path: ['^server/src/features/[^/]+/rules(/|\\.ts$)', '^server/src/core/auth/(roles|plans|limits|principal)\\.ts$'],
   pathNot: tests,
 };
+
+// The folders of a feature, lowest first: each may import those before it. Folders that import no other folder of their feature, and
+// that none imports, need no level. What is directly in a feature's folder may import all of them, and be imported by all.
+const levels = {
+  ads: [
+    'rules',
+    'store',
+    'budgets',
+    'locations',
+    'accounts',
+    'ceilings',
+    'campaigns',
+    'creative',
+    'readiness',
+    'tracking',
+    'search-terms',
+    'launch',
+    'changes',
+  ],
+  analytics: ['query', 'reads'],
+  builder: ['checks', 'tools'],
+  connectors: ['store', 'tokens'],
+  entities: ['rules', 'schemas', 'records', 'explain'],
+  members: ['changes', 'invitations'],
+  publishing: ['serve', 'platform'],
+  security: ['secrets', 'code'],
+  workflows: ['definition', 'store', 'runs', 'triggers', 'reads', 'analysis'],
+};
+// Without an order yet: `session` and `turn`, `turn` and `work`, and `store` and `work` import each other.
+const withoutLevels = ['coding-sessions'];
+
+const foldersInLevels = {
+  name: 'folders-in-levels',
+  comment: 'Two folders of a feature that import each other can only be understood together.',
+};
+const inFolders = (feature, folders) => `^server/src/features/${feature}/(${folders.join('|')})/`;
+
+const levelRules = [
+  ...Object.entries(levels).flatMap(([feature, folders]) =>
+    folders.map((folder, level) => ({
+      ...foldersInLevels,
+      from: { path: inFolders(feature, [folder]), pathNot: tests },
+      to: { path: inFolders(feature, ['[^/]+']), pathNot: inFolders(feature, folders.slice(0, level + 1)) },
+    })),
+  ),
+  {
+    ...foldersInLevels,
+    from: {
+      path: '^server/src/features/([^/]+)/([^/]+)/',
+      pathNot: [
+        ...Object.entries(levels).map(([feature, folders]) => inFolders(feature, folders)),
+        ...withoutLevels.map((feature) => inFolders(feature, ['[^/]+'])),
+        tests,
+      ],
+    },
+    to: { path: '^server/src/features/$1/[^/]+/', pathNot: '^server/src/features/$1/$2/' },
+  },
+];
 
 const rules = [
   {
@@ -62,13 +122,14 @@ const rules = [
   },
   {
     name: 'features-apart',
-    comment: 'Features communicate by events, or by functions wired in app.ts, so that each can change alone.',
+    comment: 'Features communicate by events, or by functions wired in app/features.ts, so that each can change alone.',
     from: { path: '^server/src/features/([^/]+)' },
     to: { path: '^server/src/features/', pathNot: '^server/src/features/$1(/|$)' },
   },
+  ...levelRules,
   {
     name: 'gateways-by-type',
-    comment: 'app.ts passes the gateway in; a feature that loads one itself has chosen its provider.',
+    comment: 'app/features.ts passes the gateway in; a feature that loads one itself has chosen its provider.',
     from: { path: '^server/src/features/' },
     to: { path: '^server/src/gateways/', ...atRunTime },
   },
@@ -108,7 +169,7 @@ const rules = [
   {
     name: 'no-cycles',
     comment: 'Files in an import cycle, even of types only, can only be understood together.',
-    from: { path: '^server/src/' },
+    from: { path: programs },
     to: { circular: true },
   },
   {
@@ -132,8 +193,27 @@ const rules = [
   {
     name: 'no-unresolved',
     comment: 'Rules look at what an import resolves to: one that resolves to nothing would pass them all.',
-    from: { path: '^server/src/' },
+    from: { path: programs },
     to: { couldNotResolve: true },
+  },
+  {
+    name: 'sandbox-alone',
+    comment:
+      'The sandbox stands for other companies’ servers: what it shared with Plinth would hide a mistake in both.',
+    from: { path: '^sandbox/', pathNot: tests },
+    to: { path: '^(server|harness|bench|drills|tools)/' },
+  },
+  {
+    name: 'harness-below',
+    comment: 'Measurements and drills are built on harness/, which so knows none of them.',
+    from: { path: '^harness/' },
+    to: { path: '^(bench|drills|tools)/' },
+  },
+  {
+    name: 'bench-and-drills-apart',
+    comment: 'A measurement and a drill share what is in harness/, so that each can change alone.',
+    from: { path: '^(bench|drills)/' },
+    to: { path: '^(bench|drills|tools)/', pathNot: '^$1/' },
   },
 ];
 
@@ -141,8 +221,10 @@ module.exports = {
   forbidden: rules.map((rule) => ({ severity: 'error', ...rule })),
   options: {
     doNotFollow: { path: '(^|/)node_modules/' },
-    // Scripts of pages: nobody imports them, browsers run them.
-    exclude: { path: '\\.browser\\.js$|/features/builder/starter/' },
+    // Scripts of pages, which browsers load, and the files of apps and repositories.
+    exclude: {
+      path: '\\.browser\\.js$|/features/builder/starter/|^sandbox/src/(demo-repository/files|demo-shop/public)/|^sandbox/src/task-list/app\\.js$',
+    },
     // 'specify' compares each file before and after the types are gone; under our tsconfig (verbatimModuleSyntax)
     // what is left is what Node loads.
     tsPreCompilationDeps: 'specify',

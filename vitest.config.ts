@@ -1,5 +1,4 @@
-// Owns how the tests run: which files, in how many processes, on a template database that is migrated once.
-import { spawnSync } from 'node:child_process';
+// Configures the test run: the test files, the number of processes, and a template database that is migrated once.
 import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { matchesGlob } from 'node:path';
@@ -8,23 +7,18 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { everyChange, findSuite } from './server/test/check/suites.ts';
 
-// Compiled code is kept between processes: every test process and every `plinth` process that a test starts loads it.
+// Keeps compiled code on disk, because every test process and every `plinth` process that a test starts loads it.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('.cache/compiled', import.meta.url));
 
-// Random cases are the same in each run of a commit, so that a failure can be repeated. With all cases, they are new in each run.
-process.env.TEST_SEED ??= process.env.ALL_CASES === '1' ? String(randomInt(2 ** 31)) : readSeedOfCommit();
+// Random cases are the same in every run, so a change is judged by what it changes. ALL_CASES=1 draws new ones.
+process.env.TEST_SEED ??= process.env.ALL_CASES === '1' ? String(randomInt(2 ** 31)) : '1';
 console.log(`Random cases are drawn with TEST_SEED=${process.env.TEST_SEED}`);
 
-function readSeedOfCommit(): string {
-  const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' });
-  return String(Number.parseInt(stdout?.slice(0, 7) || '1', 16));
-}
-
-// Each of these has a process of its own, because it changes what a process has only once: its environment, its signals.
+// Each of these runs in its own process, because it changes process-wide state: the environment or signal handlers.
 const ownProcess = ['server/src/kit/outbound/outbound.test.ts', 'server/test/background/**/*.test.ts'];
 
-// These hardly wait: two at a time keep two cores busy. Some of them fail if something takes too much processor time, and a
-// thread that shares its core with others needs more of it for the same work.
+// Most of these hardly wait, so running three at a time keeps two cores busy. Some of them fail if an operation takes
+// too much processor time, and a thread that shares its core with others needs more of it for the same work.
 const computes = [
   'server/src/{core,kit}/**/*.test.ts',
   'server/src/features/{entities,security,workflows/definition}/**/*.test.ts',
@@ -33,7 +27,7 @@ const computes = [
   'server/test/derived/*.test.ts',
 ];
 
-/** Tests of whole installations first: they take longest, and one that starts last would run alone at the end. */
+/** Runs tests of whole installations first. They take longest, and one that started last would run alone at the end. */
 class InstallationsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -45,9 +39,9 @@ class InstallationsFirst extends BaseSequencer {
 }
 
 const selected = process.env.TEST_SUITES?.split(',');
-const files = globSync(['server/**/*.test.ts', 'sandbox/**/*.test.ts'], { exclude: ['**/node_modules'] }).filter(
-  (file) => selected?.includes(findSuite(file)?.name ?? everyChange) ?? true,
-);
+const files = globSync(['server/**/*.test.ts', 'sandbox/**/*.test.ts', 'bench/**/*.test.ts'], {
+  exclude: ['**/node_modules'],
+}).filter((file) => selected?.includes(findSuite(file)?.name ?? everyChange) ?? true);
 const isOneOf = (globs: readonly string[]) => (file: string) => globs.some((glob) => matchesGlob(file, glob));
 const project = Object.groupBy(files, (file) =>
   isOneOf(ownProcess)(file) ? 'ownProcess' : isOneOf(computes)(file) ? 'computes' : 'waits',
@@ -60,14 +54,14 @@ export default defineConfig({
     reporters: ['default', './server/test/check/results.ts'],
     pool: 'forks',
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // The test files of one process share the modules of the product: importing them takes longer than most files.
+    // The test files of one process share the product's modules, because importing them takes longer than most files.
     isolate: false,
-    testTimeout: 60_000, // a busy machine
-    hookTimeout: 60_000,
-    // A busy machine must not fail a test that waits for something.
-    expect: { poll: { timeout: 15_000 } },
+    // A busy machine must not fail a test that waits for a condition, so tests set no shorter timeouts of their own.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     sequence: { sequencer: InstallationsFirst },
-    maxWorkers: 5,
+    maxWorkers: 4,
     projects: [
       { extends: true, test: { name: 'waits', include: project.waits ?? [] } },
       { extends: true, test: { name: 'own process', include: project.ownProcess ?? [], isolate: true } },
@@ -76,7 +70,7 @@ export default defineConfig({
         test: {
           name: 'computes',
           include: project.computes ?? [],
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

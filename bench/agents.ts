@@ -1,9 +1,13 @@
-// Measures the newest page of a conversation with 10,000 messages against one with 10, over HTTP, and the memory of one API
-// process per streamed reply, with 200 at once.
+// Measures how long reading a conversation's newest page takes with 10,000 messages compared with 10, over HTTP, and
+// how much memory one API process uses per streamed reply, with 200 concurrent replies.
 
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
+import type { Bench } from '../harness/bench.ts';
+import { type BenchWorkspace, createBenchApp, createBenchUser, createBenchWorkspace } from '../harness/fixtures.ts';
+import { createDatabase, startApi } from '../harness/services.ts';
+import { median, rounded } from '../harness/statistics.ts';
 import { startModelSandbox } from '../sandbox/src/model.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { readConfig } from '../server/src/config.ts';
@@ -11,15 +15,11 @@ import { openDatabase } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
 import { call, type EventStream, stream } from '../server/test/support/client.ts';
-import type { Bench } from './lib/bench.ts';
-import { type BenchWorkspace, createBenchApp, createBenchUser, createBenchWorkspace } from './lib/fixtures.ts';
-import { createDatabase, startProgram } from './lib/services.ts';
-import { median, rounded } from './lib/statistics.ts';
 
 const bar = 1.5;
 const streams = 200;
 const perStreamBar = 512; // KiB
-const [workers, workspaceCount] = [2, 8]; // a worker runs at most 128 replies, 32 of one workspace
+const [workers, workspaceCount] = [2, 8]; // a worker runs at most 128 replies concurrently, 32 per workspace
 const metricsToken = 'bench';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -36,7 +36,7 @@ export const agents: Bench = async ({ quick, progress }) => {
     LOG_LEVEL: 'error',
   };
   const database = openDatabase<Tables>({ url: fresh.url, poolSize: 4 });
-  const api = await startProgram(file('./lib/api-server.ts'), settings);
+  const api = await startApi(settings);
   const workerProcesses = Array.from({ length: workers }, () =>
     spawn(process.execPath, [file('../server/src/main.ts'), 'worker'], {
       env: { ...process.env, ...settings },
@@ -74,7 +74,7 @@ async function seed(db: Db, settings: Record<string, string>): Promise<BenchWork
   return workspaces;
 }
 
-/** Inserts an agent with a conversation of so many messages, and returns the conversation's path. */
+/** Inserts an agent with a conversation of this length. Returns the conversation's path. */
 async function insertConversation(db: Db, workspace: BenchWorkspace, messages: number): Promise<string> {
   const { workspace_id, user_id } = workspace;
   const now = new Date();
@@ -118,7 +118,7 @@ async function measurePages(
   await timed(paths.short);
   const [long, short]: [number[], number[]] = [[], []];
   for (let block = 0; block < blocks; block += 1) {
-    // Alternate which one goes first.
+    // The two paths take turns going first.
     const order = block % 2 === 0 ? ([short, long] as const) : ([long, short] as const);
     for (const times of order) times.push(await timed(times === long ? paths.long : paths.short));
   }
@@ -149,7 +149,7 @@ async function measureStreams(
     }),
   );
   const open = ({ as, path }: (typeof talks)[number]) => stream(url, path, { as, body: { content: 'Hello' } });
-  // Warm up, so that memory which the process needs anyway is not counted.
+  // Warms up, because memory that the process needs in any case must not count.
   await Promise.all(talks.slice(0, 20).map(async (talk) => (await open(talk)).ended));
   model.behave('slow');
   const before = await memoryOf(url);
@@ -173,7 +173,7 @@ async function measureStreams(
   };
 }
 
-/** Resident memory of the API process, in bytes. */
+/** The API process's resident memory, in bytes. */
 async function memoryOf(url: string): Promise<number> {
   const { text } = await call(url, 'GET', '/metrics', { as: metricsToken });
   return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]);

@@ -1,17 +1,17 @@
-// Measures reserving and settling credits, in one busy workspace and spread over many, against a bare transaction of two
-// statements (update a balance, insert a row).
+// Measures reserving and settling credits, in one busy workspace and spread over many, compared with a bare transaction
+// of two statements (update a balance, insert a row).
 
+import type { Bench } from '../harness/bench.ts';
+import { createDatabase } from '../harness/services.ts';
+import { median, rounded } from '../harness/statistics.ts';
 import { reserve, settle } from '../server/src/core/credits/reservations.ts';
 import { insertUser, insertWorkspace } from '../server/src/core/identity/users.ts';
 import { type Database, openDatabase, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
-import type { Bench } from './lib/bench.ts';
-import { createDatabase } from './lib/services.ts';
-import { median, rounded } from './lib/statistics.ts';
 
 const clients = 16;
-const bar = 0.15; // an act is two such transactions, and knows of limits, members and leases
+const bar = 0.15; // reserving and settling take two such transactions, plus limits, members and leases
 
 interface Payer {
   readonly workspace_id: string;
@@ -57,7 +57,7 @@ export const credits: Bench = async ({ quick, progress }) => {
   }
 };
 
-/** A workspace per client, with a limit that is checked but never reached. */
+/** Creates one workspace per client, with a limit that is checked but never reached. */
 async function seed({ db }: Database<Tables>): Promise<Payer[]> {
   const now = new Date();
   const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench', email_verified: true }, now);

@@ -1,16 +1,16 @@
-// Measures `npm run dev`: the time from saving a source file to the first answer of the new code, with new connections throughout.
-// It runs from a copy of the sources.
+// Measures how quickly `npm run dev` reloads: the time from saving a source file to the first response from the new
+// code, with a new connection for every request. Runs from a copy of the sources.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bench } from '../harness/bench.ts';
+import { freePort } from '../harness/ports.ts';
+import { createDatabase } from '../harness/services.ts';
+import { median, rounded } from '../harness/statistics.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { copySources } from '../server/test/support/copy.ts';
-import type { Bench } from './lib/bench.ts';
-import { freePort } from './lib/ports.ts';
-import { createDatabase } from './lib/services.ts';
-import { median, rounded } from './lib/statistics.ts';
 
 const barMs = 2_000;
 
@@ -39,7 +39,7 @@ export const devReload: Bench = async ({ quick, progress }) => {
     log += chunk;
   });
   const exited = new Promise((resolve) => dev.once('exit', resolve));
-  /** Waits until the log has so many lines like this. */
+  /** Waits until the log has this many matching lines. */
   const waitForLog = async (pattern: RegExp, times: number) => {
     for (const deadline = Date.now() + 120_000; (log.match(pattern)?.length ?? 0) < times; await sleep(50))
       if (Date.now() > deadline || dev.exitCode !== null) throw new Error(`npm run dev did not get this far: ${log}`);
@@ -51,7 +51,7 @@ export const devReload: Bench = async ({ quick, progress }) => {
     const reloadsMs: number[] = [];
     const workersMs: number[] = [];
     for (let save = 1; save <= saves; save += 1) {
-      await sleep(3_000); // a person reads and types; the next process loads its packages
+      await sleep(3_000); // like a developer who reads and types, while the next process loads its packages
       const status = `save_${save}`;
       writeFileSync(`${health}.tmp`, original.replace(/(status: (?:z\.literal\()?)'ok'/g, `$1'${status}'`));
       const savedAt = performance.now();
@@ -85,7 +85,7 @@ export const devReload: Bench = async ({ quick, progress }) => {
     dev.kill('SIGTERM');
     await exited;
     await database.drop();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 }); // its worker exits a moment later
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 }); // worker may still be exiting
   }
 };
 

@@ -1,20 +1,20 @@
-// Measures what publishing an event adds to a transaction, how soon and how fast events are handled, and what an idle
-// worker costs.
+// Measures how much publishing an event adds to the cost of a transaction, how soon and how fast events are handled,
+// and how much an idle worker costs.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
+import type { Bench } from '../harness/bench.ts';
+import { cpuMs, usedSince } from '../harness/cpu.ts';
+import { type OwnPostgres, startPostgres } from '../harness/postgres.ts';
+import { median, quantile, rounded } from '../harness/statistics.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { createListeners, type EventBus, eventBus } from '../server/src/kit/background/events/event-bus.ts';
 import { openWakeUps } from '../server/src/kit/background/workers/wake.ts';
 import { type AnyDb, openDatabase, prepared, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
-import type { Bench } from './lib/bench.ts';
-import { cpuMs, usedSince } from './lib/cpu.ts';
-import { type OwnPostgres, startPostgres } from './lib/postgres.ts';
-import { median, quantile, rounded } from './lib/statistics.ts';
 
 interface BenchEvents {
   'bench.published': { n: number; note: string };
@@ -85,7 +85,9 @@ const plain = prepared<object, [string, string, string, Date]>(
   'insert into bench_plain (id, name, payload, occurred_at) values ($1, $2, $3, $4)',
 );
 
-/** A transaction like those of the product: lock and change a row, and insert a history row. */
+/**
+ * Additional work that makes a transaction resemble the product's: locks and updates a row, and inserts a history row.
+ */
 type Extra = (db: AnyDb, n: number, now: Date) => Promise<unknown>;
 async function callers(db: AnyDb, seconds: number, extra: Extra): Promise<number> {
   const end = performance.now() + seconds * 1000;
@@ -107,7 +109,7 @@ async function callers(db: AnyDb, seconds: number, extra: Extra): Promise<number
 }
 
 async function publishCost(db: AnyDb, bus: Bus, seconds: number, progress: (line: string) => void) {
-  const note = 'a payload of a usual size, so that its bytes count: '.repeat(4);
+  const note = 'a payload of a usual size, so its bytes count: '.repeat(4);
   const kinds: Record<string, Extra> = {
     without: async () => {},
     bare: (db, n, now) => plain(db, newId(), 'bench.published', JSON.stringify({ n, note }), now),
@@ -183,7 +185,7 @@ async function latencies(
   };
 }
 
-/** When each event was committed, by its number. */
+/** Returns each event's commit time, keyed by event number. */
 async function publishSteadily(db: AnyDb, bus: Bus, perSecond: number, seconds: number): Promise<Map<number, number>> {
   const published = new Map<number, number>();
   const startedAt = performance.now();
@@ -235,9 +237,9 @@ class Listener {
   }
 }
 
-/** The product's own worker, with nothing to do. */
+/** Measures the product's own worker while it is idle. */
 async function idleLoad(postgres: OwnPostgres, seconds: number, progress: (line: string) => void) {
-  await sleep(9_000); // until the lease of the listener that was killed is over, and vacuums have settled
+  await sleep(9_000); // until the killed listener's lease has expired and vacuums have finished
   const worker = spawn(process.execPath, [fileURLToPath(new URL('../server/src/main.ts', import.meta.url)), 'worker'], {
     env: {
       PATH: process.env.PATH,

@@ -1,10 +1,10 @@
-// Measures whether findings in code are recognised after edits: random files with one fault each are scanned, edited at random and
-// scanned again. Edits elsewhere must keep the fingerprint, edits of the flagged statement must change it, and edits of the statements
-// near it must keep the secondary hash, by which an ignore is carried over.
+// Measures whether code findings are recognised after edits. Random files with one fault each are scanned, randomly
+// edited and scanned again. Edits elsewhere must keep the fingerprint. Edits to the flagged statement must change it.
+// Edits to nearby statements must keep the secondary hash, so an ignored finding stays ignored.
 import { createHash } from 'node:crypto';
+import type { Bench } from '../harness/bench.ts';
+import { rounded } from '../harness/statistics.ts';
 import { createAppReader } from '../server/src/features/security/code/scan-file.ts';
-import type { Bench } from './lib/bench.ts';
-import { rounded } from './lib/statistics.ts';
 
 const editsPerFile = 20;
 
@@ -66,7 +66,7 @@ function createRandom(seed: number): Random {
   };
 }
 
-/** How a file is written, without its meaning. */
+/** A file's formatting, which does not affect its meaning. */
 interface Style {
   readonly quote: "'" | '"';
   readonly semicolon: string;
@@ -86,7 +86,7 @@ interface Sketch {
   readonly imports: readonly string[];
   readonly before: readonly string[];
   readonly statements: readonly string[];
-  /** Which statement is flagged. */
+  /** The index of the flagged statement. */
   readonly at: number;
   readonly after: readonly string[];
   readonly style: Style;
@@ -148,7 +148,7 @@ const plainStyle: Style = {
 
 const word = (random: Random) => `${random.of(words)}${random.below(1_000)}`;
 
-/** Statements that are no finding, each with names of its own. */
+/** A statement that is not flagged, with unique names. */
 function drawStatement(random: Random): string {
   const name = word(random);
   return random.of([
@@ -251,7 +251,10 @@ const faultOf = ({ rule, path }: Sketch): Fault => {
   return fault;
 };
 
-/** `«»` are quotes, `§` a semicolon, `¸` a trailing comma, `‹›` the parentheses of an arrow, `⟨⟩` braces of a branch, `⟦⟧` of a body. */
+/**
+ * Placeholders: `«»` are quotes, `§` a semicolon, `¸` a trailing comma, `‹›` an arrow function's parentheses, `⟨⟩` a
+ * branch's braces, and `⟦⟧` a body's braces.
+ */
 function render(sketch: Sketch): string {
   const { style, imports, before, statements, after } = sketch;
   const { open, close } = faultOf(sketch);
@@ -282,7 +285,7 @@ function render(sketch: Sketch): string {
 
 const comments = ['', '// note', '/* two\n   lines */', '/** Says why. */', '\t', '// TO', '   '];
 
-/** Changes that keep the meaning, and changes of what is far from the flagged statement. */
+/** Makes an edit that keeps the meaning, or that is far from the flagged statement. */
 function editOutside(random: Random, sketch: Sketch): Sketch {
   const { statements, at, before, after, imports, style } = sketch;
   const far = random.of([random.below(Math.max(1, at - 3)), Math.min(statements.length, at + 4 + random.below(3))]);
@@ -325,13 +328,13 @@ function editOutside(random: Random, sketch: Sketch): Sketch {
 const isFar = ({ statements, at }: Sketch, index: number): boolean =>
   index < statements.length && Math.abs(index - at) > 3;
 
-/** Another statement with the same fault. */
+/** Replaces the flagged statement with a different one that has the same fault. */
 function editInside(random: Random, sketch: Sketch): Sketch {
   const { statements, at } = sketch;
   const flagged = statements[at] ?? '';
   const edits: readonly (() => string)[] = [
     () => faultOf(sketch).draw(random),
-    // One word of the statement.
+    // Changes one word in the statement.
     () => {
       const found = [...flagged.matchAll(/[a-z]+\d+/gi)];
       const chosen = random.of(found);
@@ -343,7 +346,7 @@ function editInside(random: Random, sketch: Sketch): Sketch {
   return { ...sketch, statements: [...statements.slice(0, at), edited, ...statements.slice(at + 1)] };
 }
 
-/** One of the three statements before or after is replaced by another one. */
+/** Replaces one of the three statements before or after the flagged statement. */
 function editNear(random: Random, sketch: Sketch): Sketch {
   const { statements, at } = sketch;
   const near = at + random.of([-3, -2, -1, 1, 2, 3]);

@@ -1,8 +1,11 @@
-// Measures the search for locations at the full catalogue: over HTTP, and the operation alone against its SQL sent by a bare
-// client. Also judges what is found, by a list of queries with the place that each of them means.
+// Measures the location search on the full catalogue: over HTTP, and the operation alone compared with a bare client
+// that runs its SQL. Also judges the results for a list of queries with known answers.
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import type { Bench } from '../harness/bench.ts';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from '../harness/fixtures.ts';
+import { createDatabase, type Running, startApi } from '../harness/services.ts';
+import { median, quantile, rounded } from '../harness/statistics.ts';
 import { loadLocations } from '../server/src/commands/locations.ts';
 import { fold } from '../server/src/features/ads/locations/fold.ts';
 import { describeSearch, findGeoTargets } from '../server/src/features/ads/locations/search.ts';
@@ -12,10 +15,6 @@ import type { Tables } from '../server/src/tables.ts';
 import { call } from '../server/test/support/client.ts';
 import { hostileQueries } from './geo/hostile.ts';
 import { type Judged, judgedQueries } from './geo/judged.ts';
-import type { Bench } from './lib/bench.ts';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from './lib/fixtures.ts';
-import { createDatabase, type Running, startProgram } from './lib/services.ts';
-import { median, quantile, rounded } from './lib/statistics.ts';
 
 const pepperText = `bench:${randomBytes(32).toString('base64')}`;
 const pepper = { id: 'bench', key: createSecretKey(pepperText.slice(6), 'base64') };
@@ -47,10 +46,7 @@ export const geo: Bench = async ({ quick, progress }) => {
       await createBenchUser(own.db),
     );
     const app = await createBenchApp(own.db, workspace, 'user_app');
-    served = await startProgram(
-      fileURLToPath(new URL('./lib/api-server.ts', import.meta.url)),
-      environmentFor(database.url),
-    );
+    served = await startApi(environmentFor(database.url));
     const path = `http://127.0.0.1:${served.port}`;
     const request = async (query: string, country_code: string): Promise<Found[]> => {
       const parameters = new URLSearchParams({ query, country_code, limit: String(limit) });
@@ -76,7 +72,7 @@ export const geo: Bench = async ({ quick, progress }) => {
           operation: await time(() => findGeoTargets(own.db, { query, country_code: within, limit })),
           bare: await time(() => bare.query({ name: 'search', text: searchStatement, values })),
         };
-        // The first round warms up.
+        // The first round is a warm-up.
         if (round > 0) for (const kind of ['request', 'operation', 'bare'] as const) times[kind].push(taken[kind]);
       }
     const hostile: number[] = [];

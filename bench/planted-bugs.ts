@@ -1,25 +1,26 @@
-// Measures what browser tests report: each variant of the demo shop has one planted bug, and each has a clean counterpart. Every bug
-// must be reported and named, both by the agent that first sees the shop and by a replay of what was recorded in the clean shop, and
-// no clean run or replay may fail. The sandbox model plays recorded calls of tools, so the verdicts are those of the checks and of
-// the evidence.
+// Measures the reports of browser tests. Each variant of the demo shop has one planted bug and a clean counterpart.
+// Every bug must be reported and named, both when an agent sees the shop for the first time and when the clean shop's
+// recording is replayed. No clean run or replay may fail. The sandbox model plays recorded tool calls, so the verdicts
+// come from the checks and the evidence.
+
+import type { Bench, BenchOptions } from '../harness/bench.ts';
+import { startTestInstallation, type TestInstallation, type TestReport } from '../harness/browser-tests.ts';
+import { createDatabase } from '../harness/services.ts';
+import { median, rounded } from '../harness/statistics.ts';
 import { shopFlows } from '../sandbox/src/demo-shop/flows.ts';
 import { readShop } from '../sandbox/src/demo-shop/shop.ts';
 import { type Variant, variants } from '../sandbox/src/demo-shop/variants.ts';
-import { startTestInstallation, type TestInstallation, type TestReport } from './browser-tests/installation.ts';
-import type { Bench, BenchOptions } from './lib/bench.ts';
-import { createDatabase } from './lib/services.ts';
-import { median, rounded } from './lib/statistics.ts';
 
-/** One that a check finds, two that only the evidence shows, and one in a rule. */
+/** One bug that a check finds, two that appear only in the evidence, and one in a rule. */
 const quickBugs = new Set(['wrong total', 'double submit', 'uncaught rejection', 'wrong role sees data']);
 
 interface RunLine {
   readonly bug: string;
   readonly isPlanted: boolean;
-  /** The recording of the clean shop was replayed. */
+  /** Whether the run replayed the clean shop's recording. */
   readonly isReplay: boolean;
   readonly status: string;
-  /** Whether an issue of the report names the bug. */
+  /** Whether an issue in the report names the bug. */
   readonly isNamed: boolean;
   readonly healed: number;
   readonly modelCalls: number;
@@ -42,7 +43,10 @@ export const plantedBugs: Bench = async (options) => {
   }
 };
 
-/** The agent in the variant and in the shop as it is; then its recording there, and in the variant that is published in its place. */
+/**
+ * Runs the agent in the variant and in the clean shop. Then replays the clean shop's recording, first in the clean
+ * shop, and then in the variant published in its place.
+ */
 async function runVariant(
   installation: TestInstallation,
   variant: Variant,

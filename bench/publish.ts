@@ -1,20 +1,20 @@
-// Measures publishing: serving a file of a published app against a bare program that sends the same bytes from memory, how long
-// a publish takes, and how many files a second one uploads.
+// Measures publishing: serving a published app's file compared with a bare program that sends the same bytes from
+// memory, a publish's duration, and how many files a second publish uploads.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Bench, BenchOptions } from '../harness/bench.ts';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from '../harness/fixtures.ts';
+import { createDatabase, startApi, startProgram } from '../harness/services.ts';
+import { median, quantile, rounded } from '../harness/statistics.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { readConfig } from '../server/src/config.ts';
 import type { AppRow } from '../server/src/core/auth/proofs.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
 import type { Tables } from '../server/src/tables.ts';
-import type { Bench, BenchOptions } from './lib/bench.ts';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from './lib/fixtures.ts';
 import { runWrk } from './lib/load.ts';
-import { createDatabase, startProgram } from './lib/services.ts';
-import { median, quantile, rounded } from './lib/statistics.ts';
 
 const ratioBar = 0.5;
 const publishBarSeconds = 2;
@@ -22,7 +22,7 @@ const servedBytes = 20 * 1024;
 const fileCount = 500;
 const bytesInAll = 20_000_000;
 
-/** An app to publish, and how to call the API about it. */
+/** An app to publish, and a function that calls the API for it. */
 interface Site {
   readonly app: AppRow;
   readonly origin: string;
@@ -45,7 +45,7 @@ export const publish: Bench = async (options) => {
     BENCH_CONTENT: content,
   };
   const bare = await startProgram(fileURLToPath(new URL('./publish/bare.ts', import.meta.url)), environment);
-  const served = await startProgram(fileURLToPath(new URL('./lib/api-server.ts', import.meta.url)), environment);
+  const served = await startApi(environment);
   try {
     const site = await createSite(environment, served.port, folder);
     const serving = await measureServing(site, content, bare.port, served.port, options);
@@ -101,18 +101,18 @@ async function measureServing(
 ) {
   await site.call('PUT', '/files', { files: [{ path: 'dist/app.js', content }] });
   await site.call('POST', '/deploy');
-  const headers = { Host: `${site.app.slug}.apps.localhost` }; // in this case only, wrk sends none of its own
+  const headers = { Host: `${site.app.slug}.apps.localhost` }; // capitalised so that wrk does not add its own
   const at = (port: number) => `http://127.0.0.1:${port}/app.js`;
   const blocks = 9;
   const seconds = quick ? 1 : 6;
-  // Long enough for the JIT compiler: the first seconds of a process are slower.
-  for (const port of [barePort, servedPort]) await runWrk(at(port), headers, quick ? 3 : 10);
+  // Runs long enough for the JIT compiler, because a process is slower in its first seconds.
+  for (const port of [barePort, servedPort]) await runWrk(at(port), { headers, seconds: quick ? 3 : 10 });
   const ratios: number[] = [];
   const rates = { bare: [] as number[], plinth: [] as number[] };
   let failed = 0;
   for (let block = 1; block <= blocks; block += 1) {
-    const base = await runWrk(at(barePort), headers, seconds);
-    const published = await runWrk(at(servedPort), headers, seconds);
+    const base = await runWrk(at(barePort), { headers, seconds });
+    const published = await runWrk(at(servedPort), { headers, seconds });
     failed += base.failed + published.failed;
     rates.bare.push(base.perSecond);
     rates.plinth.push(published.perSecond);
@@ -156,7 +156,7 @@ async function measurePublishing(site: Site, { quick, progress }: BenchOptions) 
   };
 }
 
-/** Files whose contents were never there before, in three requests, because one has at most 10 MiB. */
+/** Writes files with new contents, in three requests because a request's body may have at most 10 MiB. */
 async function writeFreshFiles(site: Site): Promise<void> {
   const files = Array.from({ length: fileCount }, (_, n) => ({
     path: `dist/${n}.js`,
@@ -166,6 +166,6 @@ async function writeFreshFiles(site: Site): Promise<void> {
     await site.call('PUT', '/files', { files: files.slice(start, start + 200) });
 }
 
-/** As they are on the disk, whatever the database says. */
+/** Counts the files on disk, regardless of the database. */
 const countObjects = (folder: string): number =>
   readdirSync(join(folder, 'apps'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;

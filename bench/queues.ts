@@ -1,12 +1,12 @@
-// Measures queue tables against pg-boss, graphile-worker and DBOS Transact: how fast a backlog is worked off and at what CPU time,
-// what a job adds to the transaction that enqueues it, and how soon it is started.
+// Measures queue tables against pg-boss, graphile-worker and DBOS Transact: how fast a backlog is processed and with
+// how much CPU time, how much a job adds to the cost of the transaction that enqueues it, and how soon the job starts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
+import type { Bench, Judged } from '../harness/bench.ts';
+import { cpuMs, cpuMsWithChildren } from '../harness/cpu.ts';
+import { type OwnPostgres, startPostgres } from '../harness/postgres.ts';
+import { median, quantile, rounded } from '../harness/statistics.ts';
 import { newId } from '../server/src/kit/ids.ts';
-import type { Bench, Judged } from './lib/bench.ts';
-import { cpuMs, cpuMsWithChildren } from './lib/cpu.ts';
-import { type OwnPostgres, startPostgres } from './lib/postgres.ts';
-import { median, quantile, rounded } from './lib/statistics.ts';
 import { clockMs } from './queues/journal.ts';
 import { openSystem, type System, type SystemName, systemNames } from './queues/systems.ts';
 import { WorkerProcess } from './queues/worker-process.ts';
@@ -72,14 +72,14 @@ function judge(drainRatio: OfSystems<number>, enqueueAdds: OfSystems<number>, pi
 
 let lastNumber = 0;
 
-/** Numbers that no job had before, so that a late repeat is noticed. */
+/** Returns numbers that no earlier job had, so a late repeat is detected. */
 function takeNumbers(count: number): readonly number[] {
   const first = lastNumber + 1;
   lastNumber += count;
   return Array.from({ length: count }, (_, n) => first + n);
 }
 
-/** Runs `work` in a transaction, and wakes the worker after its commit. */
+/** Runs `work` in a transaction and wakes the worker after the commit. */
 async function transact({ pool, wake }: System, work: (client: ClientBase) => Promise<unknown>): Promise<void> {
   const client = await pool.connect();
   try {
@@ -99,12 +99,12 @@ const insertRow = (client: ClientBase) =>
     values: [newId(), 'a row of the caller'],
   });
 
-/** What the block before left behind is removed now, and not by an automatic vacuum while another system is measured. */
+/** Vacuums the previous block's leftovers now. Otherwise autovacuum might do so while another system is measured. */
 const vacuum = ({ pool, table }: System) => pool.query(`vacuum analyze ${table}`);
 
 // ---- enqueuing in the caller's transaction
 
-/** Without workers, which would compete for the processors. */
+/** Runs without workers, which would compete for CPU time. */
 async function measureEnqueue(systems: readonly System[], { blocks, enqueueSeconds }: Size, progress: Progress) {
   const runBlock = async () => {
     const withoutJob = await countTransactions(systems[0] as System, enqueueSeconds, insertRow);
@@ -140,14 +140,14 @@ async function countTransactions(
   return count;
 }
 
-/** Fails unless there is a job of every transaction. */
+/** Throws unless every transaction enqueued a job. */
 async function removeJobs({ name, pool, table }: System, expected: number): Promise<void> {
   const { rows } = await pool.query(`select count(*)::int as count from ${table}`);
   if (rows[0].count !== expected) throw new Error(`${name}: ${rows[0].count} jobs of ${expected} transactions`);
   await pool.query(`truncate ${table} cascade`);
 }
 
-// ---- working off a backlog
+// ---- processing a backlog
 
 interface Drain {
   readonly perSecond: number;
@@ -173,14 +173,17 @@ async function measureDrain(
     ofNames((name) => rounded(median(drains.map((block) => block[name][of])), 0));
   return {
     drain_per_second: medians(rates, systemNames),
-    /** Plinth's rate as a part of each one's. */
+    /** Plinth's rate as a fraction of each system's rate. */
     drain_ratio: ofNames((name) => rounded(median(rates.map((rate) => rate.plinth / rate[name])))),
     worker_cpu_us_per_job: cpu('workerUs'),
     postgres_cpu_us_per_job: cpu('postgresUs'),
   };
 }
 
-/** From the start of the first job until the last is completed. The CPU time is counted from the commit of the backlog on. */
+/**
+ * Measures from the start of the first job to the completion of the last. CPU time is counted from the moment the
+ * backlog is enqueued.
+ */
 async function drain(worker: WorkerProcess, postgres: OwnPostgres, backlog: number): Promise<Drain> {
   const { system } = worker;
   await vacuum(system);
@@ -233,7 +236,7 @@ async function measureLatency(workers: readonly WorkerProcess[], { blocks, laten
   };
 }
 
-/** At random moments, so that no interval of polling is met always at the same point. */
+/** Enqueues jobs at random times, so they do not always arrive at the same point of a polling interval. */
 async function measureDelays(worker: WorkerProcess, seconds: number): Promise<number[]> {
   await vacuum(worker.system);
   const numbers = takeNumbers(seconds * jobsPerSecond);
@@ -254,7 +257,7 @@ async function measureDelays(worker: WorkerProcess, seconds: number): Promise<nu
 
 // ---- blocks
 
-/** Measures one after the other. */
+/** Measures the items one after another. */
 async function ofEach<Item extends { readonly name: SystemName }, Value>(
   items: readonly Item[],
   measure: (item: Item) => Promise<Value>,
@@ -264,7 +267,7 @@ async function ofEach<Item extends { readonly name: SystemName }, Value>(
   return Object.fromEntries(values) as OfSystems<Value>;
 }
 
-/** Each block measures all systems, so that whatever else the machine does concerns all alike. */
+/** Each block measures all systems, so other activity on the machine affects them equally. */
 async function runBlocks<Name extends string>(
   what: string,
   blocks: number,
@@ -284,7 +287,7 @@ async function runBlocks<Name extends string>(
 const ofNames = <Value>(read: (name: SystemName) => Value): OfSystems<Value> =>
   Object.fromEntries(systemNames.map((name) => [name, read(name)])) as OfSystems<Value>;
 
-/** The median of the blocks. */
+/** Returns each name's median over the blocks. */
 const medians = <Name extends string>(blocks: readonly Record<Name, number>[], names: readonly Name[], digits = 0) =>
   Object.fromEntries(
     names.map((name) => [name, rounded(median(blocks.map((block) => block[name])), digits)]),

@@ -1,27 +1,27 @@
-// Measures replaying a recorded flow: a run costs no model call, and its steps take at most 1.3 of the time that the same steps
-// take if they are scripted directly in playwright-core with the same evidence, taken by the same commands: a picture after each, and
-// a trace. The ratio to a script without evidence is measured too. Blocks alternate.
+// Measures replaying a recorded flow. A replay makes no model calls, and its steps take at most 1.3 times as long as
+// the same steps scripted directly in playwright-core, with the same evidence (a screenshot after each step, and a
+// trace) recorded by the same commands. The ratio to a script without evidence is measured as well. Blocks alternate.
 import { chromium } from 'playwright-core';
+import type { Bench, BenchOptions } from '../harness/bench.ts';
+import { chromiumPath, startTestInstallation, type TestInstallation } from '../harness/browser-tests.ts';
+import { createDatabase } from '../harness/services.ts';
+import { median, rounded } from '../harness/statistics.ts';
 import { type ShopFlow, shopFlows } from '../sandbox/src/demo-shop/flows.ts';
-import { chromiumPath, startTestInstallation, type TestInstallation } from './browser-tests/installation.ts';
 import { runScripted } from './browser-tests/scripted.ts';
-import type { Bench, BenchOptions } from './lib/bench.ts';
-import { createDatabase } from './lib/services.ts';
-import { median, rounded } from './lib/statistics.ts';
 
 const ratioBar = 1.3;
 const flowName = 'A note is changed';
 const password = 'a long enough password';
 
 interface Block {
-  /** From the opened page to the end of the last step, in milliseconds. */
+  /** The time from the opened page to the end of the last step, in milliseconds. */
   readonly replayed: number;
   readonly scripted: number;
-  /** Scripted without evidence. */
+  /** The duration of the scripted steps without evidence. */
   readonly bare: number;
-  /** From the request to the verdict, with the start of a browser and a user. */
+  /** The time from the request to the verdict, including starting a browser and creating a user. */
   readonly wholeRun: number;
-  /** The same for the script: a browser is started and closed. */
+  /** The script's total time, including starting and closing a browser. */
   readonly wholeScript: number;
 }
 
@@ -81,7 +81,7 @@ async function measure(installation: TestInstallation, { quick, progress }: Benc
   };
 }
 
-/** One of each, in an order that changes from block to block. */
+/** Measures each kind once, in an order that varies between blocks. */
 async function measureBlock(
   installation: TestInstallation,
   app: { readonly id: string; readonly url: string },
@@ -117,7 +117,7 @@ async function measureBlock(
   };
 }
 
-/** Runs the flow in Plinth. Times of steps are those of the report. */
+/** Runs the flow in Plinth. The report provides the durations of the steps. */
 async function run(installation: TestInstallation, appId: string, flowId: string) {
   const startedAt = performance.now();
   const execution = await installation.start(appId, flowId);

@@ -1,8 +1,12 @@
-// Compares the two evaluators of rules and queries (in the process, and as SQL) on random cases, and measures what
-// evaluating a rule in the process costs.
+// Compares the two evaluators of rules and queries (in the process and as SQL) on random cases, and measures the cost
+// of evaluating a rule in the process.
+
+import type { Bench } from '../harness/bench.ts';
+import { adminUrl } from '../harness/services.ts';
+import { rounded } from '../harness/statistics.ts';
 import type { Principal } from '../server/src/core/auth/principal.ts';
 import { newStepBudget } from '../server/src/features/entities/rules/budget.ts';
-import { evaluate } from '../server/src/features/entities/rules/evaluate.ts';
+import { evaluate } from '../server/src/features/entities/rules/decision/evaluate.ts';
 import { parseRule } from '../server/src/features/entities/rules/grammar.ts';
 import type { DataRecord, Rule } from '../server/src/features/entities/rules/rule.ts';
 import {
@@ -11,9 +15,6 @@ import {
   compareRules,
   openAgreementDatabase,
 } from '../server/test/support/rule-agreement.ts';
-import type { Bench } from './lib/bench.ts';
-import { adminUrl } from './lib/services.ts';
-import { rounded } from './lib/statistics.ts';
 
 const leastShare = 0.1;
 
@@ -113,7 +114,7 @@ const measured: readonly (readonly [string, unknown])[] = [
   ['element', { 'data.tags': { $all: ['a', 'c'] }, 'data.lines': { $elemMatch: { sku: 'y' } } }],
 ];
 
-/** Takes the fastest round, which is the least disturbed one. */
+/** Uses the fastest round, which was disturbed the least. */
 function nanosecondsOf(json: unknown): number {
   const fields = { team: {}, state: {}, level: {}, tags: {}, lines: {} };
   const parsed = parseRule(json, [], fields);

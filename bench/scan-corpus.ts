@@ -1,12 +1,17 @@
-// Measures how many planted faults security scans find, and how much of what they report is right, on a corpus of small apps. The half
-// `held-out` was written by somebody who had not seen the rules, and the rules were written without looking at it.
+// Measures how many planted faults security scans find, and how many of their findings are correct, on a corpus of
+// small apps. The `held-out` half was written by someone who had not seen the rules, and the rules were written without
+// access to it.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Bench } from '../harness/bench.ts';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from '../harness/fixtures.ts';
+import { createDatabase } from '../harness/services.ts';
+import { rounded } from '../harness/statistics.ts';
 import { type AdvisoriesSandbox, startAdvisories } from '../sandbox/src/advisories/server.ts';
-import { findAccessAsService } from '../server/src/core/auth/as-service.ts';
 import type { AppReach } from '../server/src/core/auth/proofs.ts';
+import { findAccessAsService } from '../server/src/core/auth/proofs-without-guard.ts';
 import { findOpenRules } from '../server/src/features/entities/schemas/open-rules.ts';
 import { collectCode } from '../server/src/features/security/code/code-files.ts';
 import { createFindingList } from '../server/src/features/security/code/finding-list.ts';
@@ -23,10 +28,6 @@ import { openDatabase } from '../server/src/kit/db/database.ts';
 import { parseAllowList } from '../server/src/kit/outbound/address.ts';
 import { type Outbound, openOutbound } from '../server/src/kit/outbound/outbound.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
-import type { Bench } from './lib/bench.ts';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from './lib/fixtures.ts';
-import { createDatabase } from './lib/services.ts';
-import { rounded } from './lib/statistics.ts';
 import { type CorpusCase, corpusGroups, halves, readCases } from './scan-corpus/cases.ts';
 import { scanHostileApp } from './scan-corpus/hostile.ts';
 import { countKinds, judge, type Reported, type Score, score, type Verdict } from './scan-corpus/judge.ts';
@@ -43,7 +44,7 @@ export const scanCorpus: Bench = async ({ quick, progress }) => {
     const kinds: Record<string, Record<string, number>> = {};
     for (const half of halves) {
       const verdicts = await judgeAll(readCases(half), scanners);
-      // Whoever writes rules must not learn more about the held-out half than this.
+      // Rule authors must not learn any more than this about the held-out half.
       if (half === 'open') for (const fault of verdicts.flatMap(({ faults }) => faults)) progress(`open: ${fault}`);
       kinds[`${half}_faults`] = countKinds(verdicts);
       const byGroup = corpusGroups.map((group) => [group, score(verdicts.filter((each) => each.group === group))]);
@@ -91,7 +92,7 @@ export const scanCorpus: Bench = async ({ quick, progress }) => {
   }
 };
 
-// ---- the groups, each by the code that the product runs
+// ---- the groups, each scanned by the product's code
 
 interface OpenScanners {
   readonly db: Db;
@@ -139,7 +140,7 @@ async function scanOne(each: CorpusCase, scanners: OpenScanners): Promise<Report
   return each.group === 'dependencies' ? scanPackages(each, scanners) : scanServed(each, scanners);
 }
 
-/** Asks also for whom each operation is open, which an item says of the worst one only. */
+/** Also records who can use each open operation, because a finding states this only for the worst one. */
 async function scanRules({ schemas = [] }: CorpusCase, { db, access }: OpenScanners): Promise<Reported[]> {
   const principals = new Map<string, 'anonymous' | 'any_user'>();
   const observe: FindOpenRules = async (...input) => {
@@ -197,8 +198,8 @@ async function scanServed({ headers = {} }: CorpusCase, { outbound, access }: Op
 
 // ---- code
 
-// Each case is an app of its own, read by a reader of its own, as in the process of a scan. All are read in this process: to start one
-// for each case would take most of the time, and says nothing about the rules.
+// Each case is a separate app with its own reader, as in a scan's process. All cases are read in this process, because
+// starting a process per case would take most of the time and would not affect the rules.
 
 async function scanForSecrets({ files = {} }: CorpusCase): Promise<Reported[]> {
   const key = randomBytes(32);
@@ -226,7 +227,7 @@ function scanCode({ group, files = {} }: CorpusCase): Reported[] {
     : staticCode.list().map(({ item }) => ({ file: item.file_path, line: item.line_start, kind: item.category }));
 }
 
-/** Scans one app with the files of all cases, repeated until there are 2,000. */
+/** Scans one app that contains all cases' files, repeated until there are 2,000. */
 async function measureLargeApp(): Promise<number> {
   const files = halves.flatMap((half) => readCases(half)).flatMap(({ files = {} }) => Object.entries(files));
   async function* read() {

@@ -1,21 +1,21 @@
-// Measures how fast steps of workflows are run and recorded, how soon a run begins, whether a noisy app delays a quiet one, and
-// what an idle worker costs.
+// Measures how fast workflow steps run and are recorded, how soon a run begins, whether a noisy app delays a quiet one,
+// and how much an idle worker costs.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
+import type { Bench } from '../harness/bench.ts';
+import { cpuMs } from '../harness/cpu.ts';
+import { killProcess } from '../harness/services.ts';
+import { median, quantile, rounded } from '../harness/statistics.ts';
 import { newId } from '../server/src/kit/ids.ts';
-import type { Bench } from './lib/bench.ts';
-import { cpuMs } from './lib/cpu.ts';
-import { killProcess } from './lib/services.ts';
-import { median, quantile, rounded } from './lib/statistics.ts';
 import type { Order } from './workflows/bare.ts';
 import { stepsPerRun, type WorkflowName } from './workflows/definitions.ts';
 import { type BenchWorkflowApp, type Environment, startEnvironment } from './workflows/environment.ts';
 
 const appCount = 5;
-/** The default of DATABASE_POOL_SIZE. */
+/** The default for DATABASE_POOL_SIZE. */
 const workerConnections = 16;
 const blocks = 9;
 const stepsBar = 0.5;
@@ -111,7 +111,7 @@ async function measureSteps(environment: Environment, { runsPerApp }: Size, prog
   }
 }
 
-/** From the moment the first of these runs began until the last one ended. */
+/** Returns the seconds from the start of the first run to the end of the last. */
 async function readSeconds({ db }: Environment, ids: readonly string[]): Promise<number> {
   const { rows } = await sql<{ seconds: number; completed: number }>`
     select extract(epoch from max(completed_at) - min(begun_at))::float as seconds,
@@ -134,7 +134,7 @@ async function startBare({ db, postgres, apps, start, waitUntilEnded }: Environm
   const child = fork(file('workflows/bare.ts'), [postgres.url, String(workerConnections)]);
   await once(child, 'message');
   return {
-    /** Copies the run first, because steps belong to one. */
+    /** Copies the run first, because steps must belong to a run. */
     async measure(variant: Order['variant']): Promise<number> {
       const runs = Array.from({ length: runCount }, newId);
       await sql`insert into workflow_runs select copy.* from workflow_runs original, unnest(${runs}::uuid[]) as n(id),
@@ -176,7 +176,7 @@ async function measureLatency({ db, apps }: Environment, seconds: number, progre
   return { start_ms_p50: p50 as number, start_ms_p95: p95, start_ms_p99: p99 };
 }
 
-/** When the first step of the run that each record started began. */
+/** Returns the start time of each record's first workflow step. */
 async function readBegun(db: Environment['db'], records: ReadonlyMap<string, number>): Promise<Map<string, number>> {
   for (const end = performance.now() + 30_000; ; await sleep(100)) {
     const { rows } = await sql<{ id: string; at: Date }>`select run.input->>'entity_id' as id, step.started_at as at
@@ -187,7 +187,7 @@ async function readBegun(db: Environment['db'], records: ReadonlyMap<string, num
   }
 }
 
-// ---- a quiet app beside a noisy one
+// ---- a quiet app next to a noisy one
 
 async function measureBesideNoisy(environment: Environment, noisyRuns: number, progress: Progress) {
   const [noisy, quiet] = environment.apps as [BenchWorkflowApp, BenchWorkflowApp];
@@ -216,7 +216,7 @@ async function measureBesideNoisy(environment: Environment, noisyRuns: number, p
 
 const startsMeasured = 12;
 
-/** Starts runs one by one. Returns how long each waited for its first step. */
+/** Starts runs one by one. Returns how long each run waited for its first step. */
 async function measureStarts({ db, start, waitUntilEnded }: Environment, app: BenchWorkflowApp): Promise<number[]> {
   const delays: number[] = [];
   for (let n = 0; n < startsMeasured; n += 1) {
@@ -243,7 +243,7 @@ async function measureIdle({ processes, settings }: Environment, { idleSeconds, 
   const [worker = 0] = processes.pids('worker');
   const without = compares ? await forkAndWait('workflows/worker-without.ts', [], settings) : undefined;
   try {
-    await sleep(5_000); // until it has started, and vacuums have settled
+    await sleep(5_000); // until the worker has started and vacuums have finished
     const usage = async (pids: readonly number[]) => {
       const before = pids.map(cpuMs);
       await sleep(idleSeconds * 1000);

@@ -1,84 +1,59 @@
-// Drill: apps get their advertising accounts while the ad platform drops, delays, repeats, refuses and breaks requests, and processes are
-// killed. Judged by the platform's journal: no app has two accounts that Plinth asked for.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// Drill: apps get their advertising accounts while the ad platform drops, delays, duplicates, rejects and fails
+// requests, and processes are killed. Judged by the platform's journal: Plinth must not have requested two accounts for
+// any app.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Bench, BenchOptions } from '../bench/lib/bench.ts';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from '../bench/lib/fixtures.ts';
-import { startPostgres } from '../bench/lib/postgres.ts';
+import type { Bench, BenchOptions } from '../harness/bench.ts';
+import { createBenchApp } from '../harness/fixtures.ts';
+import { type Installation, startInstallation } from '../harness/installation.ts';
+import type { Processes } from '../harness/processes.ts';
 import { type AdPlatformEntry, startAdPlatform } from '../sandbox/src/ad-platform/server.ts';
 import { type Fault, type FaultKind, faultKinds } from '../sandbox/src/faults.ts';
-import { newKeys } from '../server/src/commands/keys.ts';
-import { migrateAll } from '../server/src/commands/migrate.ts';
-import { readConfig } from '../server/src/config.ts';
-import { openDatabase } from '../server/src/kit/db/database.ts';
-import type { Tables } from '../server/src/tables.ts';
 import { call } from '../server/test/support/client.ts';
 import { speed } from './account-faults/speed.ts';
-import { type Processes, startProcesses } from './lib/processes.ts';
 import { type Random, randomFrom } from './lib/random.ts';
-import { startRedis } from './lib/redis.ts';
 
 const program = fileURLToPath(new URL('account-faults/server.ts', import.meta.url));
 const seed = Number(process.env.BENCH_SEED ?? 1717);
 const atOnce = 25;
-/** After a minute without an account, a request that was lost is sent again. */
+/** Shorter than the minute after which a request that produced no account is sent again. */
 const longestDelayMs = 50_000 / speed;
 
 export const accountFaults: Bench = async ({ quick, progress }) => {
   const tries = quick ? 50 : 500;
   const random = randomFrom(seed);
-  const folder = mkdtempSync(join(tmpdir(), 'account-drill-'));
-  const postgres = await startPostgres();
-  const redis = await startRedis();
-  const platform = await startAdPlatform({ folder });
-  let processes: Processes | undefined;
-  try {
-    const settings = {
-      ...newKeys(),
-      DATABASE_URL: postgres.url,
-      REDIS_URL: redis.url,
-      STORAGE_FOLDER: folder,
-      ADS_PLATFORM_URL: platform.url,
-      ADS_PLATFORM_MANAGER_ID: platform.managerId,
-      ADS_PLATFORM_CREDENTIALS: platform.credentials,
-      DRILL_STARTED_AT: String(Date.now()),
-    };
-    await migrateAll(postgres.url);
-    const { token, apps } = await createApps(settings, tries);
-    platform.setFaults(...drawFaults(tries, random));
-    progress('starting the processes');
-    processes = await startProcesses({ api: 3, worker: 0 }, settings, program);
-    await processes.allReady();
-    progress(`${tries} apps; seed ${seed}`);
+  await using installation = await startInstallation();
+  const platform = await startAdPlatform({ folder: installation.folder });
+  installation.ends.defer(platform.close);
+  const { token, apps } = await createApps(installation, tries);
+  platform.setFaults(...drawFaults(tries, random));
+  progress('starting the processes');
+  const settings = {
+    ADS_PLATFORM_URL: platform.url,
+    ADS_PLATFORM_MANAGER_ID: platform.managerId,
+    ADS_PLATFORM_CREDENTIALS: platform.credentials,
+    DRILL_STARTED_AT: String(Date.now()),
+  };
+  const processes = await installation.startProcesses({ api: 3, worker: 0 }, settings, program);
+  progress(`${tries} apps; seed ${seed}`);
 
-    const ended = new AbortController();
-    const killing = killAtRandom(processes, random, ended.signal);
-    const accounts = await ensureAccounts({ processes, token, apps }, random, progress);
-    ended.abort();
-    return { ...judge(apps, accounts, platform.journal, await killing), skipped: [] };
-  } finally {
-    processes?.stop();
-    await platform.close();
-    redis.stop();
-    postgres.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const ended = new AbortController();
+  const killing = killAtRandom(processes, random, ended.signal);
+  const accounts = await ensureAccounts({ processes, token, apps }, random, progress);
+  ended.abort();
+  return { ...judge(apps, accounts, platform.journal, await killing), skipped: [] };
 };
 
-async function createApps(settings: Record<string, string>, count: number) {
-  const config = readConfig(settings);
-  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
-  const workspace = await createBenchWorkspace(db, config, await createBenchUser(db));
+async function createApps(installation: Installation, count: number) {
+  const workspace = await installation.createWorkspace();
   const apps: string[] = [];
-  for (let n = 0; n < count; n += 1) apps.push((await createBenchApp(db, workspace, 'user_app')).id);
-  await close();
+  for (let n = 0; n < count; n += 1) apps.push((await createBenchApp(installation.db, workspace, 'user_app')).id);
   return { token: workspace.token, apps };
 }
 
-/** About two of three requests for an account meet a fault, until each app has had one on average, and every fifth read. */
+/**
+ * About two thirds of the account requests fail, up to an average of one fault per app. Every fifth read fails as well.
+ */
 function drawFaults(tries: number, random: Random): Fault[] {
   const draw = () => faultKinds[Math.floor(random() * faultKinds.length)] as FaultKind;
   const creating = Array.from({ length: tries }, () => ({
@@ -105,13 +80,16 @@ interface Callers {
   readonly apps: readonly string[];
 }
 
-/** What the API answers, by app. A call without the account is repeated at any process, once or twice at the same time. */
+/**
+ * Returns each app's account, as reported by the API. A call that returns no account is repeated on any process,
+ * sometimes twice concurrently.
+ */
 async function ensureAccounts({ processes, token, apps }: Callers, random: Random, progress: BenchOptions['progress']) {
   const accounts = new Map<string, string>();
   const ensure = async (app: string): Promise<string | undefined> => {
     const api = processes.apis[Math.floor(random() * processes.apis.length)] as string;
     const path = `/api/apps/${app}/ads-platform/accounts/ensure-for-tracking`;
-    const got = await call(api, 'POST', path, { as: token, body: {} }).catch(() => undefined); // killed
+    const got = await call(api, 'POST', path, { as: token, body: {} }).catch(() => undefined); // the process was killed
     return got?.status === 200 ? got.body.platform_customer_id : undefined;
   };
   const waiting = [...apps];
@@ -130,7 +108,7 @@ async function ensureAccounts({ processes, token, apps }: Callers, random: Rando
   return accounts;
 }
 
-/** One process stays, so that on a slow machine something is done in between. */
+/** Always leaves one process running, so even a slow machine makes progress between kills. */
 async function killAtRandom(processes: Processes, random: Random, signal: AbortSignal): Promise<number> {
   let kills = 0;
   while (!signal.aborted) {

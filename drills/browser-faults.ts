@@ -1,18 +1,18 @@
-// Drill: flows are run in the demo shop while their workers and browsers are killed, and tests are deleted during their runs. No
-// browser process is left, every run ends, none fails because of a fault, and every deleted test is gone with its history listed.
-// The faults are drawn before anything begins, and each must have happened. Browsers are judged by /proc, everything else by what
-// the API answers.
+// Drill: flows run in the demo shop while their workers and browsers are killed and tests are deleted during their
+// runs. No browser process may be left over, every run must end, no run may fail because of a fault, and deleted tests
+// must no longer exist while their history is still listed. The faults are planned in advance, and each must have
+// occurred. Browsers are judged by /proc, everything else by the API.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startTestInstallation, type TestInstallation } from '../bench/browser-tests/installation.ts';
-import type { Bench, BenchOptions } from '../bench/lib/bench.ts';
-import { startPostgres } from '../bench/lib/postgres.ts';
+import type { Bench, BenchOptions } from '../harness/bench.ts';
+import { startTestInstallation, type TestInstallation } from '../harness/browser-tests.ts';
+import { startPostgres } from '../harness/postgres.ts';
+import { startRedis } from '../harness/redis.ts';
 import { type ShopFlow, shopFlows } from '../sandbox/src/demo-shop/flows.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type BrowserWatch, watchBrowsers } from './browser-faults/browsers.ts';
 import { judge, type RunLine } from './browser-faults/judge.ts';
 import { type Counts, isDeletion, type PlannedRun, planRuns } from './browser-faults/plan.ts';
 import { randomFrom } from './lib/random.ts';
-import { startRedis } from './lib/redis.ts';
 
 const counts: Record<'quick' | 'full', Counts> = {
   quick: { 'delete at once': 1, delete: 1, browser: 1, worker: 1, none: 2 },
@@ -21,10 +21,10 @@ const counts: Record<'quick' | 'full', Counts> = {
 const concurrency = 3;
 const seed = Number(process.env.BENCH_SEED ?? 2323);
 
-/** The processes of a browser that shows a page, at least. */
+/** The minimum number of processes in a browser that displays a page. */
 const wholeBrowser = 4;
 
-/** Long enough for a crash or two. */
+/** Allows for one or two crashes. */
 const endsWithinMs = 4 * 60_000;
 
 interface Drill {
@@ -113,7 +113,7 @@ function getFlow(name: string | undefined): ShopFlow {
   return flow;
 }
 
-/** Runs a flow of its own, with the fault that is planned for it. */
+/** Runs a new flow with its planned fault. */
 async function runFlow(drill: Drill, planned: PlannedRun): Promise<RunLine> {
   const { installation, appId } = drill;
   const { number, fault } = planned;
@@ -128,7 +128,7 @@ async function runFlow(drill: Drill, planned: PlannedRun): Promise<RunLine> {
   return { number, fault, hasHappened, flowId, name, executionId, status, error_message };
 }
 
-/** Returns whether it hit the run while it was going on. */
+/** Returns whether the fault occurred while the run was in progress. */
 async function causeFault(drill: Drill, { fault, afterMs }: PlannedRun, flowId: string, executionId: string) {
   const { installation, appId } = drill;
   if (fault === 'delete at once') {
@@ -145,7 +145,7 @@ async function causeFault(drill: Drill, { fault, afterMs }: PlannedRun, flowId: 
     : kill(browser.pid);
 }
 
-/** The browser of the run; the next one if it has just crashed by another fault. Undefined if the steps of the run have ended. */
+/** Returns the run's browser, or the next one if another fault has just crashed it. Undefined if the run has ended. */
 async function findBrowser({ installation, watch, appId }: Drill, executionId: string) {
   for (;;) {
     const { status, browser_session_id } = await installation.read(appId, executionId);
@@ -156,11 +156,11 @@ async function findBrowser({ installation, watch, appId }: Drill, executionId: s
   }
 }
 
-/** 503 means that the browser is not known to be closed yet: it is deleted when that is asked for again. */
+/** A 503 means that the browser may still be open. The client then repeats the deletion. */
 async function deleteFlow({ installation, appId }: Drill, flowId: string, executionId: string): Promise<boolean> {
   const { status } = await installation.read(appId, executionId);
   await installation.call('DELETE', `/api/apps/${appId}/testing-agent/flows/${flowId}`).catch((error: Error) => {
-    if (!/answered 404/.test(error.message)) throw error; // it was deleted between two attempts
+    if (!/answered 404/.test(error.message)) throw error; // an earlier attempt deleted the flow
   });
   return status === 'pending' || status === 'running';
 }
@@ -169,11 +169,14 @@ function kill(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
   } catch {
-    return false; // it has ended meanwhile
+    return false; // the process has already ended
   }
 }
 
-/** Kills all workers while a run goes on, and counts the browser processes before and 5 seconds later, when nobody could reap them. */
+/**
+ * Kills all workers during a run. Counts the browser processes before, and again 5 seconds later, while there are no
+ * workers to reap them.
+ */
 async function endAllWorkers({ installation, watch, appId, progress }: Drill) {
   const flowId = await installation.createFlow(appId, getFlow('An order is taken'));
   const executionId = await installation.start(appId, flowId);

@@ -1,16 +1,17 @@
-// Drill: people build apps by chat and publish them, while API and worker processes are killed at random. No half revision, no
-// lost message, no double charge, and the live version is always a whole one. Judged by journals of the people and of visitors,
-// by the model's own record of its calls, and by what the API says at the end.
+// Drill: people build apps by chat and publish them while API and worker processes are killed at random. There must be
+// no incomplete revisions, lost messages or double charges, and the live version must always be complete. Judged by the
+// people's and visitors' journals, by the model's own record of its calls, and by the API's final state.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bench, BenchOptions } from '../bench/lib/bench.ts';
+import type { Bench, BenchOptions } from '../harness/bench.ts';
+import { startInstallation } from '../harness/installation.ts';
+import type { Processes } from '../harness/processes.ts';
 import { type Environment, startEnvironment } from './builder/environment.ts';
 import { judge } from './builder/judge.ts';
 import { build, type Journal } from './builder/people.ts';
 import { lookAround, type Sightings } from './builder/visitors.ts';
-import type { Processes } from './lib/processes.ts';
 import { type Random, randomFrom } from './lib/random.ts';
 
-/** `apps` × `rounds` turns, and as many publishes. */
+/** There are `apps` × `rounds` turns, and as many publishes. */
 const sizes = {
   quick: { apps: 4, rounds: 5, leastKills: 2, withinMs: 8 * 60_000 },
   full: { apps: 8, rounds: 25, leastKills: 20, withinMs: 40 * 60_000 },
@@ -22,12 +23,8 @@ const seed = Number(process.env.BENCH_SEED ?? 1717);
 export const builder: Bench = async (options) => {
   const random = randomFrom(seed);
   const size = sizes[options.quick ? 'quick' : 'full'];
-  const environment = await startEnvironment(size.apps, random);
-  try {
-    return await drill(environment, size, random, options);
-  } finally {
-    await environment.close();
-  }
+  await using installation = await startInstallation();
+  return await drill(await startEnvironment(installation, size.apps, random), size, random, options);
 };
 
 async function drill(
@@ -70,8 +67,9 @@ async function drill(
 }
 
 /**
- * Kills API and worker processes with SIGKILL until the signal is aborted. Returns how many. The last one of a kind is rarely
- * killed, so that on a slow machine, where a process takes long to start, something is done in between.
+ * Kills API and worker processes with SIGKILL until the signal is aborted. Returns the number of kills. The last
+ * process of a kind is rarely killed, so even a slow machine, where processes take long to start, makes progress
+ * between kills.
  */
 async function killAtRandom(processes: Processes, random: Random, signal: AbortSignal) {
   const kills = { api: 0, worker: 0 };

@@ -1,10 +1,12 @@
-// Drill: coding sessions are launched, answered, continued and cancelled, while workers are killed at every boundary of their work,
-// processes are killed at random, and the git host drops, delays, repeats and breaks requests. Clients repeat everything blindly.
-// Judged by the git host's own journal and repositories, and by journals of the clients, the model and the boundaries.
+// Drill: coding sessions are launched, answered, continued and cancelled while workers are killed at every boundary of
+// their work, processes are killed at random, and the git host drops, delays, duplicates and fails requests. Clients
+// repeat every request blindly. Judged by the git host's own journal and repositories, and by the journals of the
+// clients, the model and the boundaries.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bench, Report } from '../bench/lib/bench.ts';
-import { startPostgres } from '../bench/lib/postgres.ts';
-import { quantile, rounded } from '../bench/lib/statistics.ts';
+import type { Bench, Report } from '../harness/bench.ts';
+import { startPostgres } from '../harness/postgres.ts';
+import { startRedis } from '../harness/redis.ts';
+import { quantile, rounded } from '../harness/statistics.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type Ending, runClient } from './coding-faults/clients.ts';
 import type { BoundaryLine } from './coding-faults/control.ts';
@@ -17,18 +19,20 @@ import type { ClientLine, DrillApp } from './coding-faults/requests.ts';
 import { drawScripts, drawSpares, type Script } from './coding-faults/scripts.ts';
 import { openJournal, readJournal } from './lib/journal-file.ts';
 import { type Random, randomFrom } from './lib/random.ts';
-import { startRedis } from './lib/redis.ts';
 
 interface Sessions {
   readonly scripts: readonly Script[];
-  /** Run one after the other at the end, while kills remain to be done. */
+  /** Sessions that run one after another at the end, as long as planned kills are outstanding. */
   readonly spares: readonly Script[];
 }
 
 export interface DrillPlan extends Size {
-  /** How many clients there are at a time. */
+  /** The number of concurrent clients. */
   readonly atOnce: number;
-  /** Of the kills at random, besides those at boundaries. Without it, there are none. */
+  /**
+   * The interval between random kills, which are in addition to those at boundaries. If undefined, there are no random
+   * kills.
+   */
   readonly killEveryMs?: number;
   readonly coverage: Coverage;
 }
@@ -199,7 +203,10 @@ async function runAll(
   return endings;
 }
 
-/** Kills API and worker processes in turn with SIGKILL until the signal is aborted, but never the last one of a kind. */
+/**
+ * Alternately kills API and worker processes with SIGKILL until the signal is aborted, but never the last process of a
+ * kind.
+ */
 async function killAtRandom(
   { processes, control }: Environment,
   everyMs: number | undefined,
@@ -214,7 +221,7 @@ async function killAtRandom(
     const first = Math.floor(random() * pids.length);
     return [...pids.slice(first), ...pids.slice(0, first)].some(control.kill);
   };
-  /** There are moments in which none may be killed. */
+  /** Retries, because at times no worker can be killed. */
   const killWorker = async () => {
     const end = performance.now() + everyMs;
     while (!killAnyWorker()) {
@@ -231,7 +238,7 @@ async function killAtRandom(
   return kills;
 }
 
-/** What the API says about credits and sessions. */
+/** Reads the credits and sessions from the API. */
 async function readAccount({ owners, apps }: Environment) {
   const charged = new Map<string, number>();
   let reserved = 0;

@@ -1,6 +1,7 @@
-// Drill: changed code of a queue rolls out, worker by worker, while rows wait, sleep and run, and new ones come. Rows that had
-// passed the changed step stay on the old path, all others take the new one, and all finish. Judged by the drill's own list of
-// rows, by a journal of runs that the workers keep on disk, and by effects that nothing keeps from repeating.
+// Drill: changed queue code is rolled out worker by worker while rows wait, sleep and run, and new rows arrive. Rows
+// that have passed the changed step stay on the old path, all other rows take the new path, and all finish. Judged by
+// the drill's own list of rows, by a journal of runs that the workers keep on disk, and by effects that are not
+// protected against repetition.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,9 +10,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import type { Bench } from '../bench/lib/bench.ts';
-import { startPostgres } from '../bench/lib/postgres.ts';
-import { rounded } from '../bench/lib/statistics.ts';
+import type { Bench } from '../harness/bench.ts';
+import { startPostgres } from '../harness/postgres.ts';
+import { rounded } from '../harness/statistics.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type AnyDb, openDatabase } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
@@ -59,7 +60,7 @@ export const deploy: Bench = async ({ quick, progress }) => {
   }
 };
 
-/** Returns the ids of the rows. */
+/** Enqueues rows and returns their ids. */
 async function enqueue(db: AnyDb, count: number): Promise<string[]> {
   const rows = Array.from({ length: count }, (_, n) => ({ id: newId(), kind: kinds[n % kinds.length] }));
   await sql`insert into drill_rollouts (id, owner_id, due_at, kind) select id, gen_random_uuid(), now(), kind
@@ -83,7 +84,7 @@ const countRows = async (db: AnyDb, step: Step): Promise<number> =>
     )
   ).rows[0]?.n ?? 0;
 
-/** Makes the rows due that wait for it, until all have finished. */
+/** Makes waiting rows due until all rows have finished. */
 async function waitUntilFinished(db: AnyDb, count: number, progress: (line: string) => void): Promise<boolean> {
   for (const end = performance.now() + 120_000; performance.now() < end; await sleep(1_000)) {
     await sql`update drill_rollouts set due_at = now()
@@ -91,7 +92,7 @@ async function waitUntilFinished(db: AnyDb, count: number, progress: (line: stri
     const finished = await countRows(db, 'third');
     progress(`${finished} of ${count} finished`);
     if (finished < count) continue;
-    await sleep(3_000); // time for a repeat to show itself
+    await sleep(3_000); // allows time for a repeat to appear
     return true;
   }
   return false;
@@ -151,7 +152,7 @@ async function judge(
   };
 }
 
-/** The steps of each row in order, joined; a repeated step shows. */
+/** Joins each row's steps in order, so a repeated step is visible. */
 function joinSteps(lines: readonly { readonly id: string; readonly step: Step }[]): Map<string, string> {
   const grouped = Map.groupBy(lines, ({ id }) => id);
   return new Map([...grouped].map(([id, own]) => [id, own.map(({ step }) => step).join()]));

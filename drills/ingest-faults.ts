@@ -1,22 +1,17 @@
-// Drill: clients send events with ids and repeat each request blindly until it is answered, while API and worker processes are
-// killed and PostgreSQL crashes. Judged by the clients' journal: every event is stored exactly once, and the counts of users
-// equal a recount of the journal.
+// Drill: clients send events with ids and repeat each request blindly until it gets a response, while API and worker
+// processes are killed and PostgreSQL crashes. Judged by the clients' journal: every event must be stored exactly once,
+// and the user counts must equal a recount of the journal.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { Bench, BenchOptions } from '../bench/lib/bench.ts';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from '../bench/lib/fixtures.ts';
-import { type OwnPostgres, startPostgres } from '../bench/lib/postgres.ts';
-import { newKeys } from '../server/src/commands/keys.ts';
-import { migrateAll } from '../server/src/commands/migrate.ts';
-import { readConfig } from '../server/src/config.ts';
-import { openDatabase } from '../server/src/kit/db/database.ts';
-import type { Tables } from '../server/src/tables.ts';
+import type { Bench, BenchOptions } from '../harness/bench.ts';
+import { createBenchApp } from '../harness/fixtures.ts';
+import { type Installation, startInstallation } from '../harness/installation.ts';
+import type { OwnPostgres } from '../harness/postgres.ts';
+import type { Processes } from '../harness/processes.ts';
+import { type Call, retryingClient } from '../harness/retrying-client.ts';
 import { drawTimes, injectAt } from './lib/fault-schedule.ts';
-import { type Processes, startProcesses } from './lib/processes.ts';
 import { type Random, randomFrom } from './lib/random.ts';
-import { startRedis } from './lib/redis.ts';
-import { type Call, retryingClient } from './lib/retrying-client.ts';
 
 const sizes = {
   quick: { seconds: 15, clients: 6, apps: 2, faults: { 'api killed': 3, 'worker killed': 1, 'postgres crashed': 2 } },
@@ -35,7 +30,7 @@ const usersPerApp = 200;
 const dayMs = 24 * 60 * 60 * 1000;
 const seed = Number(process.env.BENCH_SEED ?? 4711);
 
-/** What was acknowledged: the time of each event by its id, and of each user's latest event. */
+/** The acknowledged events: the time of each event by id, and the time of each user's latest event. */
 interface Journal {
   readonly app_id: string;
   readonly events: Map<string, number>;
@@ -44,33 +39,19 @@ interface Journal {
 
 export const ingestFaults: Bench = async ({ quick, progress }) => {
   const size = sizes[quick ? 'quick' : 'full'];
-  const postgres = await startPostgres();
-  const redis = await startRedis();
-  let processes: Processes | undefined;
-  try {
-    const settings = { ...newKeys(), DATABASE_URL: postgres.url, REDIS_URL: redis.url, STORAGE_FOLDER: '/nonexistent' };
-    await migrateAll(postgres.url);
-    const { token, journals } = await createApps(settings, size.apps);
-    processes = await startProcesses({ api: 2, worker: 1 }, settings);
-    await processes.allReady();
-    return await drill({ postgres, processes, token, journals }, size, progress);
-  } finally {
-    processes?.stop();
-    redis.stop();
-    postgres.stop();
-  }
+  await using installation = await startInstallation();
+  const { token, journals } = await createApps(installation, size.apps);
+  const processes = await installation.startProcesses({ api: 2, worker: 1 });
+  return await drill({ postgres: installation.postgres, processes, token, journals }, size, progress);
 };
 
-async function createApps(settings: Record<string, string>, count: number) {
-  const config = readConfig(settings);
-  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
-  const workspace = await createBenchWorkspace(db, config, await createBenchUser(db));
+async function createApps(installation: Installation, count: number) {
+  const workspace = await installation.createWorkspace();
   const journals: Journal[] = [];
   for (let n = 0; n < count; n += 1) {
-    const { id } = await createBenchApp(db, workspace, 'user_app');
+    const { id } = await createBenchApp(installation.db, workspace, 'user_app');
     journals.push({ app_id: id, events: new Map(), users: new Map() });
   }
-  await close();
   return { token: workspace.token, journals };
 }
 
@@ -139,7 +120,7 @@ async function drill(
   };
 }
 
-/** Sends batches and repeats each until it is answered; now and then also one that was answered. */
+/** Sends batches and repeats each one until it gets a response. Occasionally repeats an acknowledged batch. */
 async function sendUntil(
   signal: AbortSignal,
   call: Call,
@@ -186,7 +167,7 @@ async function listStored(url: string, app_id: string): Promise<string[]> {
   return rows.map((row) => row.event_id);
 }
 
-/** By how much the counts that the API answers differ from the journal, at the time that the answer names. */
+/** Returns the difference between the API's counts and the journal's, at the time stated in the response. */
 async function countDifference(call: Call, { app_id, users }: Journal): Promise<number> {
   const { body, headers } = await call('GET', `/api/apps/${app_id}/analytics/stats/users`);
   const now = Date.parse(String(headers['x-data-as-of']));

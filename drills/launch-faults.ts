@@ -1,8 +1,9 @@
-// Drill: campaigns are launched, changed and deleted, and apps deleted, while the ad platform drops, delays, repeats, refuses and breaks
-// requests, processes are killed and PostgreSQL crashes. Callers repeat everything blindly. Judged by the platform's own journal.
+// Drill: campaigns are launched, changed and deleted, and apps are deleted, while the ad platform drops, delays,
+// duplicates, rejects and fails requests, processes are killed and PostgreSQL crashes. Callers repeat every request
+// blindly. Judged by the platform's own journal.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bench } from '../bench/lib/bench.ts';
-import { quantile, rounded } from '../bench/lib/statistics.ts';
+import type { Bench } from '../harness/bench.ts';
+import { quantile, rounded } from '../harness/statistics.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import { openPlatformClient } from '../server/test/support/ad-platform.ts';
 import { type Attempt, type Callers, createCallers, type LaunchedCampaign } from './launch-faults/callers.ts';
@@ -21,7 +22,7 @@ import { type Random, randomFrom } from './lib/random.ts';
 
 const seed = Number(process.env.BENCH_SEED ?? 2121);
 
-/** `speed`: how much faster the times of advertising pass. A full run takes the times as they are. */
+/** `speed` is the factor by which advertising's time limits are shortened. A full run keeps the original limits. */
 const plans = {
   full: { launches: 2_000, changes: 500, deletedApps: 30, workspaces: 10, appsPerWorkspace: 12, atOnce: 100, speed: 1 },
   quick: { launches: 100, changes: 30, deletedApps: 3, workspaces: 2, appsPerWorkspace: 6, atOnce: 40, speed: 5 },
@@ -144,7 +145,7 @@ export const launchFaults: Bench = async ({ quick, progress }) => {
   }
 };
 
-/** How often each answer was given. */
+/** Counts how often each response occurred. */
 function describeAttempts(attempts: readonly Attempt[]): string {
   const answers = Map.groupBy(attempts, ({ kind, status, code }) => `${kind} ${status ?? 'lost'} ${code ?? ''}`.trim());
   return [...answers].map(([answer, all]) => `${all.length} ${answer}`).join(', ');
@@ -158,7 +159,7 @@ async function inTurn<T>(items: readonly T[], atOnce: number, work: (item: T) =>
   await Promise.all(Array.from({ length: atOnce }, workOff));
 }
 
-/** Each kind of change as often as planned. The changes of a campaign follow each other. */
+/** Makes each kind of change as often as planned. Changes to the same campaign are made in sequence. */
 async function changeCampaigns(
   callers: Callers,
   launched: readonly LaunchedCampaign[],
@@ -177,7 +178,7 @@ async function changeCampaigns(
 
 const settleWithinMs = 150_000;
 
-/** Reads the lists until they agree with the platform, for a while. */
+/** Reads the lists until they agree with the platform, or until a timeout. */
 async function settle(
   callers: Callers,
   { apps, platform }: Environment,
@@ -192,7 +193,7 @@ async function settle(
   }
 }
 
-/** What campaigns that are not listed spend in a day. */
+/** Returns the amount that unlisted campaigns spend in a day. */
 async function readUnlistedSpending({ platform }: Environment, lists: readonly Lists[]): Promise<number> {
   platform.advance(24 * 60 * 60 * 1000);
   const listed = new Set(lists.flatMap(({ listed }) => listed.map(({ platform_campaign_id }) => platform_campaign_id)));
@@ -200,7 +201,7 @@ async function readUnlistedSpending({ platform }: Environment, lists: readonly L
   let micros = 0;
   for (const customerId of new Set(readCampaigns(platform.journal).map((campaign) => campaign.customerId))) {
     const metrics = await client.campaigns.readMetrics(customerId);
-    if (metrics.outcome !== 'read') throw new Error('the platform can not be read');
+    if (metrics.outcome !== 'read') throw new Error('the platform cannot be read');
     for (const [id, { costMicros }] of metrics.result) if (!listed.has(id)) micros += costMicros;
   }
   await client.close();

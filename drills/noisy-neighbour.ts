@@ -1,8 +1,9 @@
-// Drill: a quiet workspace calls at a steady rate while a hostile workspace, and then strangers, do the worst that their
-// credentials allow, one way after another. Judged by what the quiet workspace and the receiver of its webhook noticed.
+// Drill: a quiet workspace makes calls at a steady rate while a hostile workspace, and then anonymous callers, do the
+// worst that their credentials allow, one attack after another. Judged by the quiet workspace's calls and by the
+// receiver of its webhook.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bench, BenchOptions, Report } from '../bench/lib/bench.ts';
-import { rounded } from '../bench/lib/statistics.ts';
+import type { Bench, BenchOptions, Report } from '../harness/bench.ts';
+import { rounded } from '../harness/statistics.ts';
 import { type MemoryWatch, watchMemory } from './lib/memory.ts';
 import type { AttackReport } from './noisy-neighbour/attacker.ts';
 import { nowMs } from './noisy-neighbour/clock.ts';
@@ -51,7 +52,9 @@ const sizes: Record<'quick' | 'full', Size> = {
 const maxMemoryMb = 512;
 const maxCoreShare = 0.5;
 const arrivedWithinMs = 60_000;
-/** Comma-separated parts of names: runs only the ways with such a name. For finding a cause. */
+/**
+ * Comma-separated parts of attack names. If set, only matching attacks run, which helps to find the cause of a failure.
+ */
 const only = process.env.NOISY_WAYS?.split(',');
 
 export const noisyNeighbour: Bench = async (options) => {

@@ -1,13 +1,13 @@
-// Drill: three slots and four workers, while workers are killed, frozen and cut off and the database crashes. Judged by the
-// drill's own journal of what it started, and by effects that nothing keeps from repeating.
+// Drill: four workers compete for three slots while workers are killed, frozen and cut off, and the database crashes.
+// Judged by the drill's own journal of the work it enqueued, and by effects that are not protected against repetition.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import type { Bench } from '../bench/lib/bench.ts';
-import { type OwnPostgres, startPostgres } from '../bench/lib/postgres.ts';
-import { quantile, rounded } from '../bench/lib/statistics.ts';
+import type { Bench } from '../harness/bench.ts';
+import { type OwnPostgres, startPostgres } from '../harness/postgres.ts';
+import { quantile, rounded } from '../harness/statistics.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type AnyDb, openDatabase } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
@@ -48,10 +48,10 @@ export const slotsDrill: Bench = async ({ quick, progress }) => {
   }
 };
 
-/** Every row whose insert was acknowledged, with the number of its steps. */
+/** Every row whose insertion was acknowledged, with its number of steps. */
 type Journal = Map<string, number>;
 
-/** Enqueues all work, spread over the length of the drill. What was not acknowledged is enqueued again with the same ids. */
+/** Enqueues all work, spread over the drill's duration. Unacknowledged rows are enqueued again with the same ids. */
 async function enqueueWork(
   db: AnyDb,
   size: { oneStep: number; twoSteps: number; seconds: number },
@@ -96,7 +96,7 @@ async function injectFaults(
   void feeding.then(() => {
     fed = true;
   });
-  // Each fault waits for its second, and then until there is a worker to hit.
+  // Each fault waits for its time, and then for a worker to affect.
   const plan: [second: number, name: string, fault: () => boolean][] = quick
     ? [
         [4, 'froze one', () => fleet.freeze()],
@@ -120,7 +120,7 @@ async function injectFaults(
   }
 }
 
-/** The worker processes, and a journal of the faults and of what the workers reported. */
+/** The worker processes, and a journal of the faults and the workers' reports. */
 class WorkerFleet {
   readonly kills: Fault[] = [];
   readonly hosts: Fault[] = [];
@@ -144,7 +144,7 @@ class WorkerFleet {
   }
 
   #spawn(number: number): void {
-    // The last one connects through the proxy, so that it can be cut off.
+    // The last worker connects through the proxy, so it can be cut off.
     const throughProxy = number === workers - 1;
     const url = throughProxy ? this.#postgres.url.replace(/:\d+\//, `:${this.#proxy.port}/`) : this.#postgres.url;
     const child = spawn(process.execPath, [fileURLToPath(new URL('slots/worker.ts', import.meta.url))], {
@@ -208,7 +208,7 @@ class WorkerFleet {
 
   crashDatabase(): boolean {
     const now = performance.now();
-    // Recovery times around a database crash are not counted.
+    // Recovery times close to a database crash do not count.
     for (const kill of this.kills) if (kill.recoveredMs === undefined || now - kill.at < 1_000) kill.besideCrash = true;
     for (const worker of this.#processes) worker.slot = undefined;
     this.#postgres.restartImmediately();
@@ -240,7 +240,7 @@ interface WorkerProcess {
   slot?: number | undefined;
 }
 
-/** `id/step` of every effect. */
+/** Lists the expected effects, as `id/step`. */
 const listExpected = (journal: Journal): string[] =>
   [...journal].flatMap(([id, steps]) => Array.from({ length: steps }, (_, n) => `${id}/${n + 1}`));
 
@@ -255,7 +255,7 @@ async function waitForEffects(
     const { rows } = await sql<{ done: number }>`select count(*)::int as done from drill_effects`.execute(db);
     progress(`${rows[0]?.done} of ${expected} effects`);
     if ((rows[0]?.done ?? 0) >= expected) {
-      await sleep(3_000); // time for a repeat to show itself
+      await sleep(3_000); // allows time for a repeat to appear
       return true;
     }
   }

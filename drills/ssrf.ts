@@ -1,8 +1,8 @@
-// Drill: attacks on the client for outgoing requests. Each must be refused or contained in time, while canaries at private
-// addresses receive nothing.
+// Drill: attacks on the client for outbound requests. Each must be blocked or contained in time, while canaries at
+// private addresses receive nothing.
 
-import type { Bench } from '../bench/lib/bench.ts';
-import { quantile, rounded } from '../bench/lib/statistics.ts';
+import type { Bench } from '../harness/bench.ts';
+import { quantile, rounded } from '../harness/statistics.ts';
 import { refusedUrls } from '../server/test/support/outbound-vectors.ts';
 import { answerVectors } from './ssrf/answers.ts';
 import { type Environment, fault, openEnvironment, type Vector } from './ssrf/environment.ts';
@@ -20,7 +20,7 @@ export const ssrf: Bench = async ({ quick, progress }) => {
     const rounds = quick ? 1 : 5;
     const results: Result[] = [];
     for (let round = 1; round <= rounds; round += 1) {
-      // What moves by itself moves once.
+      // Rebindings run only once, because their names change address only once.
       const alone = round === 1 ? [...rebindings, ...surroundingVectors] : surroundingVectors;
       results.push(
         ...(await runAll(environment, [...urls, ...nameVectors, ...answerVectors, ...requestVectors], atOnce)),
@@ -101,7 +101,9 @@ async function runAll(environment: Environment, vectors: readonly Vector[], conc
 const received = (environment: Environment): number =>
   environment.canaries.reduce((sum, canary) => sum + canary.connections, 0);
 
-/** Checks that each canary would notice a request: a client that is allowed to reaches each of them once. */
+/**
+ * Checks that each canary would notice a request, by connecting to each of them once with a client that is allowed to.
+ */
 async function control(environment: Environment): Promise<number> {
   const lenient = environment.client('http://127.0.0.0/8,::1/128');
   await environment.send(`https://127.0.0.1:${environment.canary.port}/`, {}, lenient);

@@ -1,8 +1,8 @@
-// Drill: callers without rights on an app send random operations and must neither read nor change anything of it. Judged by
-// a journal kept outside of the product.
+// Drill: callers without rights on an app send random operations and must neither read nor change any of its data.
+// Judged by a journal kept outside the product.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bench } from '../bench/lib/bench.ts';
-import { rounded } from '../bench/lib/statistics.ts';
+import type { Bench } from '../harness/bench.ts';
+import { rounded } from '../harness/statistics.ts';
 import type { ReceivedRequest } from '../sandbox/src/webhook-endpoint.ts';
 import { type CallerKind, keepsToken, mayCall, type TenantLetter } from './tenant-isolation/caller-kinds.ts';
 import { type Environment, startEnvironment } from './tenant-isolation/environment.ts';
@@ -78,7 +78,7 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
   }
 };
 
-/** Each starts a process that works for a second. More of them would leave less time for everything else. */
+/** Each of these operations starts a process that runs for a second, so they are sent less often than others. */
 const costly = new Set(['runSecurityScan', 'publishApp']);
 
 const aims: readonly Aim[] = ['own', 'mixed', 'foreign', 'foreign', 'foreign'];
@@ -101,7 +101,7 @@ async function drill(
   const choices = environment.kinds.flatMap((kind) => Array<CallerKind>(kind.weight * 2).fill(kind));
   const chosen = ops.flatMap((op) => Array<TestedOperation>(costly.has(op.route.name) ? 1 : 10).fill(op));
   const mayDo = new Map(environment.kinds.map((kind) => [kind, chosen.filter((op) => mayCall(kind, op.route))]));
-  // The tokens of callers without an own app are of the app that they attack.
+  // Callers without their own app have tokens for the app that they attack.
   const tokenKeeping = chosen.filter((op) => keepsToken(op.route));
   let started = 0;
   const client = async () => {
@@ -141,7 +141,7 @@ function chooseRequest(
   const strangers = Object.values(tenants).filter(({ letter }) => letter !== kind.own);
   const foreign = Math.random() < 0.7 ? tenants.a : pick(strangers);
   const aim = kind.own === null ? 'foreign' : pick(aims);
-  // Mostly operations that accept these credentials; others are refused before the app is even looked at.
+  // Mostly chooses operations that accept these credentials. Others are rejected before the app is even looked up.
   const op = pick(aim === 'foreign' && Math.random() < 0.3 ? ops : own);
   const tenant = aim === 'foreign' ? foreign : tenants[kind.own as TenantLetter];
   return [kind, op, aim, tenant, aim === 'own' ? tenant : foreign] as const;

@@ -1,8 +1,9 @@
-// Drill: events are published through the API and in transactions, and delivered over HTTPS, while processes are killed,
-// PostgreSQL crashes, Redis is stopped and receivers misbehave. Judged by journals and the public API only.
+// Drill: events are published through the API and in transactions, and delivered over HTTPS, while processes are
+// killed, PostgreSQL crashes, Redis is stopped and receivers misbehave. Judged only by journals and the public API.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bench, BenchOptions, Report } from '../bench/lib/bench.ts';
-import { rounded } from '../bench/lib/statistics.ts';
+import type { Bench, BenchOptions, Report } from '../harness/bench.ts';
+import { startInstallation } from '../harness/installation.ts';
+import { rounded } from '../harness/statistics.ts';
 import { readJournal } from './lib/journal-file.ts';
 import { randomFrom } from './lib/random.ts';
 import { type Environment, startEnvironment } from './webhook-faults/environment.ts';
@@ -19,12 +20,12 @@ import { countRepeats, judgeDeliveries, type Listing, type Verdict } from './web
 import { findLongestStall, type Stall } from './webhook-faults/stalls.ts';
 
 interface Size {
-  /** Events in total, and messages sent through the API, which cause three events each. */
+  /** The total number of events. `messages` are sent through the API and cause three events each. */
   readonly events: number;
   readonly messages: number;
   readonly agents: number;
   readonly plan: FaultPlan;
-  /** How often the integrator checks for webhooks that were turned off. */
+  /** The interval at which the integrator checks for webhooks that were turned off. */
   readonly lookMs: number;
   readonly drainMs: number;
 }
@@ -79,12 +80,8 @@ const seed = Number(process.env.BENCH_SEED ?? 292);
 
 export const webhookFaults: Bench = async (options) => {
   const size = sizes[options.quick ? 'quick' : 'full'];
-  const environment = await startEnvironment(size.agents);
-  try {
-    return await drill(environment, size, options);
-  } finally {
-    await environment.close();
-  }
+  await using installation = await startInstallation();
+  return await drill(await startEnvironment(installation, size.agents), size, options);
 };
 
 async function drill(environment: Environment, size: Size, { progress }: BenchOptions) {
@@ -129,7 +126,7 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
   });
 }
 
-/** Regularly turns on webhooks that were turned off. */
+/** Regularly re-enables webhooks that were turned off. */
 function startReenabling(integrator: Integrator, everyMs: number) {
   const stopping = new AbortController();
   const look = async (): Promise<number> => {
@@ -149,7 +146,7 @@ function startReenabling(integrator: Integrator, everyMs: number) {
   };
 }
 
-/** Records once a second how many workers are ready. */
+/** Records the number of ready workers once a second. */
 function startCounting({ targets }: Environment) {
   const counts: { at: number; ready: number }[] = [];
   const timer = setInterval(
@@ -192,7 +189,7 @@ async function drain(integrator: Integrator, size: Size, progress: (line: string
   }
 }
 
-/** Keys of events: from the receiver's journal, or from the API for those that never arrived. */
+/** Returns each event's key, from the receiver's journal, or from the API for events that never arrived. */
 async function keysByEvent(
   { call, webhooks }: Environment,
   received: readonly ReceivedLine[],

@@ -1,9 +1,10 @@
-// Drill: runs of workflows call a receiver that misbehaves, write records, wait, fail, emit events and are cancelled, while
-// processes are killed, PostgreSQL crashes and Redis is gone. Judged by the journals of the people who start runs, of the
-// observers who read them and of the receiver, and by what the API says at the end.
+// Drill: workflow runs call a receiver that misbehaves, write records, wait, fail, emit events and are cancelled, while
+// processes are killed, PostgreSQL crashes and Redis is stopped. Judged by the journals of the people who start runs,
+// the observers who read them and the receiver, and by the API's final state.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bench, BenchOptions } from '../bench/lib/bench.ts';
-import { median, quantile, rounded } from '../bench/lib/statistics.ts';
+import type { Bench, BenchOptions } from '../harness/bench.ts';
+import { startInstallation } from '../harness/installation.ts';
+import { median, quantile, rounded } from '../harness/statistics.ts';
 import { randomFrom } from './lib/random.ts';
 import { type Environment, type EnvironmentSize, startEnvironment } from './workflow-faults/environment.ts';
 import { collectEvidence, countExpectedRuns } from './workflow-faults/evidence.ts';
@@ -19,7 +20,7 @@ interface Size extends EnvironmentSize, FaultPlan {
   readonly starts: number;
   readonly ticks: number;
   readonly drainMs: number;
-  /** How many runs wait while everything is down. */
+  /** The number of runs that wait while everything is down. */
   readonly outageRuns: number;
   readonly memory: Parameters<typeof measureMemory>[1];
 }
@@ -57,12 +58,8 @@ const seed = Number(process.env.BENCH_SEED ?? 4711);
 
 export const workflowFaults: Bench = async (options) => {
   const size = sizes[options.quick ? 'quick' : 'full'];
-  const environment = await startEnvironment(size);
-  try {
-    return await drill(environment, size, options);
-  } finally {
-    await environment.close();
-  }
+  await using installation = await startInstallation();
+  return await drill(await startEnvironment(installation, size), size, options);
 };
 
 async function drill(environment: Environment, size: Size, { quick, progress }: BenchOptions) {
@@ -73,7 +70,7 @@ async function drill(environment: Environment, size: Size, { quick, progress }: 
   const observing = observe(journal, randomFrom(seed + 1), ended.signal);
   const reporting = report(journal, progress, ended.signal);
   const injected = noFaults();
-  // Runs are started while faults come, also if a slow machine takes its time to start processes again.
+  // Spreads the starts over all faults, even if a slow machine takes long to restart processes.
   const share = () => (countFaults(injected) + 1) / countFaults(size.faults);
   await Promise.all([
     injectFaults(environment, size, randomFrom(seed + 2), injected, progress),
@@ -91,7 +88,7 @@ async function drill(environment: Environment, size: Size, { quick, progress }: 
   progress('faults are over; now everything goes down while runs wait');
 
   const outage = await takeEverythingDown(environment, size.outageRuns, journal);
-  progress(`runs went on ${Math.round(median(outage.lateMs))} ms after a worker was ready`);
+  progress(`runs continued ${Math.round(median(outage.lateMs))} ms after a worker was ready`);
   const isFinished = await waitUntilFinished(apps, countExpected, size.drainMs, progress);
   const { judged, figures } = judge(await collectEvidence(environment, journal, sightings));
   processes.stop();
@@ -113,10 +110,10 @@ async function drill(environment: Environment, size: Size, { quick, progress }: 
       { bar: `${size.starts} starts were acknowledged`, met: journal.starts.length === size.starts + size.outageRuns },
       { bar: 'nothing is stuck', met: isDrained && isFinished },
       ...judged,
-      // In a quick run the few crashes may hit no call.
+      // In a quick run, the few crashes may not affect any call.
       ...(quick ? [] : [{ bar: 'crashes repeated calls', met: Number(figures.calls_repeated_for_a_crash) > 0 }]),
       {
-        bar: `a wait that was due while everything was down goes on within ${wentOnWithinMs / 1000} s of a worker being ready`,
+        bar: `a wait that was due while everything was down continues within ${wentOnWithinMs / 1000} s of a worker being ready`,
         met: outage.due >= size.outageRuns / 2 && Math.max(...outage.lateMs) <= wentOnWithinMs,
       },
       {

@@ -1,4 +1,4 @@
-// Owns the start of the command line: checks the version of Node, then runs src/main.ts. Plain JavaScript, so that a Node
+// The start of the command line: checks the version of Node, then runs src/main.ts. Plain JavaScript, so a Node
 // that is too old for the rest can still say so.
 import { readFileSync } from 'node:fs';
 

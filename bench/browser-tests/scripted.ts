@@ -1,4 +1,4 @@
-// Owns the steps of a flow as somebody would script them: directly in playwright-core, by role and name, without Plinth.
+// A flow's steps as a developer would script them: directly in playwright-core, by role and name, without Plinth.
 import type { Browser, Locator, Page } from 'playwright-core';
 import type { ShopCall } from '../../sandbox/src/demo-shop/recorded-call.ts';
 
@@ -7,8 +7,9 @@ type Role = Parameters<Page['getByRole']>[0];
 const timeout = 5_000;
 
 /**
- * Opens the page in a new context and takes the steps; with evidence, also a picture after each and a trace, taken exactly as the
- * product takes them: by one command of the browser, and without copies of the page. Returns the milliseconds from the opened page to the end of the last step.
+ * Opens the page in a new context and performs the steps. With evidence, also records a trace and takes a screenshot
+ * after each step, exactly as the product does: with a single browser command, and without copies of the page. Returns
+ * the milliseconds from the opened page to the end of the last step.
  */
 export async function runScripted(
   browser: Browser,
@@ -80,7 +81,7 @@ async function check(page: Page, expected: ShopCall['arguments']): Promise<void>
 const find = (page: Page, { role = '', name = '' }: { role?: string; name?: string } = {}): Locator =>
   page.getByRole(role as Role, { name, exact: true });
 
-/** As a person reads it: lines and columns are separated by a space. */
+/** The page's visible text, with a space between lines and columns. */
 const visibleText = async (page: Page): Promise<string> =>
   (await page.locator('body').innerText({ timeout })).replaceAll(/\s+/g, ' ');
 

@@ -1,8 +1,17 @@
-// The best bare program for the same change: Fastify and pg, the product's two final statements, named and prepared; no
-// credentials, no rules, no validation.
+// The best bare program for the same change: Fastify and pg, with the product's last two statements as named prepared
+// statements, and without credentials, rules or validation. With BENCH_CREDENTIAL it causes the same background work as
+// the product: it wakes the worker, and its events name the credential that made the change, so writes are counted.
 import { randomUUID } from 'node:crypto';
 import Fastify from 'fastify';
 import pg from 'pg';
+import { eventsTopic } from '../../server/src/kit/background/events/event-bus.ts';
+import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
+
+const credential_id = process.env.BENCH_CREDENTIAL ?? null;
+const wake =
+  credential_id === null
+    ? undefined
+    : openWakeUps(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', process.env.REDIS_PREFIX ?? '');
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
 const server = Fastify({ logger: false });
@@ -37,12 +46,14 @@ server.put('/api/apps/:app_id/entities/:entity/:id', async (request) => {
     data: record,
     old_data: { ...automatic, ...data },
     changed_fields: Object.keys(request.body as object),
-    actor: null,
+    actor: credential_id && { id: process.env.BENCH_USER, email: process.env.BENCH_EMAIL },
+    credential_id,
     depth: 0,
     payload_too_large: false,
   };
   const values = [app_id, id, version, merged, now, randomUUID(), 'entity.updated', JSON.stringify(payload), now];
   await pool.query({ name: 'save', text: save, values });
+  wake?.notify(eventsTopic);
   return record;
 });
 

@@ -1,6 +1,6 @@
-// The worker of the events measurement. Its listener reports when it was called, and does nothing else.
+// A worker for the events measurement. Its listener only reports when it was called.
 
-import { runDrillWorker } from '../../drills/lib/worker.ts';
+import { runDrillWorker } from '../../harness/worker.ts';
 import { createListeners, eventBus } from '../../server/src/kit/background/events/event-bus.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';

@@ -1,4 +1,4 @@
-// Owns queries that cost as much as a query can: long ones made of the trigrams and words that most names have.
+// Queries that are as expensive as possible: long combinations of the trigrams and words that most names contain.
 const frequentWords =
   'san la de el los las santa maria new york city villa north south east west port fort lake saint ';
 

@@ -1,14 +1,17 @@
-// Owns the judged list: queries as people type them, and the place that they mean. Written from knowledge of the world, not
-// from what the search answers; don't correct an expectation to what is found.
+// The judged list: queries as people type them, each with the place it means. The list is based on general
+// knowledge, not on search results. Do not change an expectation to match a result.
 
 export interface Judged {
   readonly query: string;
-  /** The parameter `country_code`. */
+  /** The `country_code` parameter. */
   readonly within?: string;
-  /** Any of these names, in this country: GeoNames writes some in English, others in the local language. */
+  /**
+   * Any of these names in this country matches, because GeoNames uses English names for some places and local names for
+   * others.
+   */
   readonly names: readonly string[];
   readonly country: string;
-  /** The region's name as part of the canonical name, where several places have the same name. */
+  /** The region's name within the canonical name, if several places have the same name. */
   readonly region?: string;
 }
 

@@ -1,5 +1,5 @@
-// A bare program that receives the same requests: it parses the body, copies the rows in one statement, and answers. It checks
-// nothing, and keeps no ids, users or counts.
+// A bare program that receives the same requests. It parses the body, copies the rows in one statement, and responds.
+// It validates nothing, and stores no ids, users or counts.
 import { createServer } from 'node:http';
 import { openBare } from './bare.ts';
 import { batchSize } from './events.ts';

@@ -1,12 +1,12 @@
-// Owns the bare program: it copies the same rows into a table with the same columns and partitions, without any index, id, user
-// or count. Its connections copy at the same time, as those of the API may.
+// The bare program. It copies the same rows into a table with the same columns and partitions, without indexes,
+// ids, users or counts. Its connections copy concurrently, as the API's do.
 import pg from 'pg';
 import { toCopyLine } from '../../server/src/features/analytics/store/events.ts';
 import { copyRows, openDatabase } from '../../server/src/kit/db/database.ts';
 import type { BenchEvent } from './events.ts';
 
 export interface BareProgram {
-  /** Copies each batch in a statement of its own. Returns how long it took, in ms. */
+  /** Copies each batch in its own statement. Returns the duration in ms. */
   copy(app_id: string, batches: readonly BenchEvent[][]): Promise<number>;
   close(): Promise<void>;
 }

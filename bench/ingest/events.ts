@@ -1,4 +1,5 @@
-// Owns the events that are sent: of sessions in which a user does five things, each with an id, a page and three properties.
+// The events to send. They come from sessions with five actions per user, each with an id, a page and three
+// properties.
 import { randomUUID } from 'node:crypto';
 
 export const batchSize = 500;
@@ -15,7 +16,7 @@ export interface BenchEvent {
   readonly properties: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The events of one request, by users that `nextUser` chooses. */
+/** Creates one request's events, from users that `nextUser` chooses. */
 export function makeBatch(nextUser: () => string): BenchEvent[] {
   const timestamp = new Date().toISOString();
   return Array.from({ length: batchSize / eventsPerSession }, () => {

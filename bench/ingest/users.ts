@@ -1,4 +1,4 @@
-// Owns an app that has many users already, who were last seen at random times of the last 60 days, most of them lately.
+// An app that already has many users, last seen at random times in the last 60 days, most of them recently.
 import pg from 'pg';
 
 const chunk = 250_000;
@@ -6,7 +6,7 @@ const chunk = 250_000;
 export async function seedUsers(url: string, app_id: string, users: number, progress: (line: string) => void) {
   const client = new pg.Client(url);
   await client.connect();
-  await client.query('set session_replication_role = replica'); // counted below, all at once
+  await client.query('set session_replication_role = replica'); // no triggers: the users are counted below
   for (let first = 0; first < users; first += chunk) {
     await client.query(
       `insert into analytics_users (app_id, user_id, last_event_at, last_heartbeat_at)

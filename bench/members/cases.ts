@@ -1,4 +1,4 @@
-// Owns the requests to the members list, each with the bare statement to compare with: the best hand-written SQL for the
+// The requests to the members list, each with the statement it is compared with: the best hand-written SQL for the
 // same page and total.
 import type pg from 'pg';
 import type { Crowd } from './seed.ts';
@@ -7,7 +7,7 @@ export interface Case {
   readonly name: string;
   readonly kind: 'page' | 'few' | 'percent' | 'all';
   readonly body: Record<string, unknown>;
-  /** For a deep page: the sort key and the row after which it begins. */
+  /** For a deep page, the sort key and the row after which the page begins. */
   readonly after?: {
     readonly key: string | number | null;
     readonly place: number;
@@ -68,7 +68,7 @@ export async function casesFor(client: pg.Client, crowd: Crowd): Promise<Case[]>
 const orderBy = (sort_by: string, sort_dir: string) =>
   `${keys[sort_by]} ${sort_dir}${sort_by === 'last_active' && sort_dir === 'desc' ? ' nulls last' : ''}, ${ties}`;
 
-/** The page that begins in the middle of the list. */
+/** Builds the case for a page that begins in the middle of the list. */
 async function deepPage(
   client: pg.Client,
   crowd: Crowd,
@@ -108,12 +108,14 @@ async function deepPage(
 }
 
 const few = `with found as materialized (
-    select distinct id, place, email collate "C" as email
-    from find_words($1, $2::text[], array(select '%' || t || '%' from unnest($2::text[]) t), 15000))
+    select d.id, d.place, d.email from (
+        select distinct id
+        from find_words($1, $2::text[], array(select '%' || t || '%' from unnest($2::text[]) t), 15000)) hit
+      cross join lateral (select * from member_directory d where d.workspace_id = $1 and d.id = hit.id offset 0) d)
   select ${settings}, (select count(*) from found) as total, p.* from workspaces w left join lateral (
     select ${columns} from (select * from found order by ${ties} limit 51) f
     join member_directory d on d.workspace_id = $1 and d.id = f.id order by d.place, d.email, d.id) p on true where w.id = $1`;
-const like = "like any (array(select '%' || t || '%' from unnest($2::text[]) t))";
+const like = "like any (array(select fold_case('%' || t || '%') from unnest($2::text[]) t))";
 const matching = `exists (select 1 from member_words w where w.workspace_id = $1 and w.id = d.id
   and (w.email ${like} or w.name ${like}))`;
 const many = withTotal(
@@ -159,9 +161,9 @@ async function searches(client: pg.Client, crowd: Crowd): Promise<Case[]> {
   return cases;
 }
 
-/** Counts by comparing texts: slow, and certainly right. */
+/** Counts by comparing strings, which is slow but certainly correct. */
 async function plainCount(client: pg.Client, crowd: Crowd, kind: Case['kind'], terms: string[]): Promise<number> {
-  if (kind === 'all') return crowd.size; // every address ends alike
+  if (kind === 'all') return crowd.size; // all addresses have the same ending
   const { rows } = await client.query(
     `select count(*) as n from memberships m join users u on u.id = m.user_id where m.workspace_id = $1
      and (case when $3 then substring(u.email from '\\.[tu]\\d+\\.') = any ($2) or substring(u.email from '\\.u\\d+\\.') = any ($2)

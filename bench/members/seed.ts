@@ -1,5 +1,5 @@
-// Owns the workspaces for the members list, inserted in bulk and identical in every run. Triggers and indexes are off
-// meanwhile; the rows are those that the triggers would have written.
+// The members list's workspaces, inserted in bulk and identical in every run. During the insertion, triggers are
+// disabled and indexes are dropped. The rows are the same as those that the triggers would have written.
 import type pg from 'pg';
 
 export interface Crowd {
@@ -27,7 +27,7 @@ export async function seedCrowds(client: pg.Client, beside: pg.Client, sizes: re
   for (const { name } of rows) await client.query(`drop index ${name}`);
   const crowds = [];
   for (const [nth, size] of sizes.entries()) crowds.push(await seed(client, nth, size));
-  // The index of words takes as long as all others together, so both are built in parallel.
+  // The word index takes as long to build as all other indexes combined, so it is built in parallel with them.
   const [others, words] = [rows.filter(({ name }) => !isOfWords(name)), rows.filter(({ name }) => isOfWords(name))];
   await Promise.all([buildIndexes(client, others), buildIndexes(beside, words)]);
   await client.query('drop function syllable; set session_replication_role = default');
@@ -48,7 +48,8 @@ async function seed(client: pg.Client, nth: number, size: number): Promise<Crowd
      values ($1, 'Crowd', 'enterprise', 1000, now(), now())`,
     [workspace_id],
   );
-  // Roles: one owner, 1 % admins, then mostly editors and viewers. A tenth has spent credits this month.
+  // Roles: one owner, 1 % admins, then mostly editors and viewers. A tenth of the members have spent credits this
+  // month.
   await client.query(
     `insert into users (id, email, full_name, created_date, updated_date)
      select (substr(md5('m' || $1 || n), 1, 8) || '-' || lpad(to_hex($1::integer), 4, '0') || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
@@ -79,7 +80,7 @@ async function seed(client: pg.Client, nth: number, size: number): Promise<Crowd
     [workspace_id],
   );
   await client.query(
-    `insert into member_words select workspace_id, id, place, email, lower(full_name) from member_directory where workspace_id = $1`,
+    `insert into member_words select workspace_id, id, place, fold_case(email), fold_case(full_name) from member_directory where workspace_id = $1`,
     [workspace_id],
   );
   await client.query(

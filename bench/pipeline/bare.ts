@@ -1,5 +1,5 @@
-// The best bare program for the same read: Fastify and pg, one named prepared statement, nothing else. With BENCH_PIPELINED all
-// requests share two connections that pipeline their statements; otherwise each takes one of a pool.
+// The best bare program for the same read: Fastify, pg, and one named prepared statement. With BENCH_PIPELINED, all
+// requests share two connections that pipeline their statements. Otherwise each request takes a connection from a pool.
 import Fastify from 'fastify';
 import pg from 'pg';
 
@@ -21,7 +21,7 @@ async function openPipelined(): Promise<Query> {
   };
 }
 
-/** What is sent in the same turn of the event loop goes out together. */
+/** Sends all data from one event loop turn in a single write. */
 function sendInOneWrite(client: pg.Client): void {
   const { stream } = client.connection;
   if (stream.writableCorked > 0) return;

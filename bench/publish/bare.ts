@@ -1,4 +1,4 @@
-// The best bare program for the same file: Fastify, which sends a buffer in memory with the headers that matter.
+// The best bare program for the same file: Fastify sends a buffer from memory with the relevant headers.
 import { createHash } from 'node:crypto';
 import Fastify from 'fastify';
 

@@ -1,6 +1,6 @@
-// DBOS Transact with one queue and a workflow without steps, the least that it can do for a job. It finds queued workflows by polling
-// alone, and starts no more than its concurrency at each poll, so the interval bounds both its rate and its latency. So
-// frequent a polling costs CPU time while there is nothing to do, and therefore this worker pauses while others are measured.
+// Runs DBOS Transact with one queue and a workflow without steps, the least it can do for a job. DBOS finds queued
+// workflows only by polling and starts no more than its concurrency limit per poll, so the polling interval limits both
+// rate and latency. Frequent polling uses CPU time even when idle, so this worker pauses while others are measured.
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import { openJournal } from './journal.ts';
 import { concurrency, connections, dbosVersion, jobName } from './settings.ts';

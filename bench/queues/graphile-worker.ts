@@ -1,11 +1,13 @@
-// graphile-worker, set up for throughput as its page on performance says: a local queue that fetches many jobs at once, and
-// completions in batches, which wait for nothing. Of the sizes tried, 1,024 was the fastest. LISTEN/NOTIFY needs no setting.
+// Runs graphile-worker, configured for throughput as its performance page recommends: a local queue that fetches many
+// jobs at a time, and batched completions without delay. Of the queue sizes tried, 1,024 was the fastest. LISTEN/NOTIFY
+// needs no configuration.
 import { Logger, run } from 'graphile-worker';
 import { openJournal } from './journal.ts';
 import { concurrency, connections, jobName } from './settings.ts';
 
 const journal = openJournal();
-// It also warns that there are fewer connections than jobs at once. With both kinds of batches it uses no more than a few.
+// Logs only errors. graphile-worker also warns that there are fewer connections than concurrent jobs, but because it
+// fetches and completes jobs in batches, it uses only a few connections.
 const onLog = (level: string, message: string) => {
   if (level === 'error') console.error(`graphile-worker: ${message}`);
 };

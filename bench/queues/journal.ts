@@ -1,11 +1,11 @@
-// Owns what a worker of this measurement records outside of any database: which jobs it started, when, and how often. Every worker
-// calls `recordStart` as the work of a job. The measurement asks for the journal over the channel to the process.
+// The record that a worker keeps outside any database: which jobs it started, when, and how often. Every worker's
+// job consists of calling `recordStart`. The measurement requests the journal over the process's channel.
 
 export type Order =
-  /** Forget what was recorded, and expect the jobs with these numbers. */
+  /** Clears the recorded starts, and expects the jobs with these numbers. */
   | { readonly kind: 'expect'; readonly first: number; readonly count: number }
   | { readonly kind: 'read' }
-  /** Work, or stop working, while the process stays. */
+  /** Resumes or pauses the worker, while its process keeps running. */
   | { readonly kind: 'resume' }
   | { readonly kind: 'pause' };
 
@@ -13,13 +13,13 @@ export type Answer = { readonly kind: 'done' } | { readonly kind: 'all started' 
 
 export interface Journal {
   readonly kind: 'journal';
-  /** How many of the expected jobs were started. */
+  /** The number of expected jobs that have been started. */
   readonly started: number;
-  /** How many starts were of a job that had been started before. */
+  /** The number of times that a job was started again. */
   readonly repeated: number;
-  /** How many starts were of a job that was not expected. */
+  /** The number of times that an unexpected job was started. */
   readonly unexpected: number;
-  /** When each expected job was first started, in milliseconds since 1970; in the order of their numbers. */
+  /** Each expected job's first start time, in milliseconds since 1970, ordered by job number. */
   readonly startedAt: readonly number[];
 }
 
@@ -49,7 +49,7 @@ export function openJournal() {
         if (started === startedAt.length) send({ kind: 'all started' });
       }
     },
-    /** Follows orders. Call it once the worker is ready. */
+    /** Handles orders. Must be called once the worker is ready. */
     serve(worker?: Pausing): void {
       process.on('message', async (order: Order) => {
         if (order.kind === 'read')

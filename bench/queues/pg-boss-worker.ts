@@ -1,5 +1,6 @@
-// pg-boss, set up for throughput: batches, the next of which is fetched at once while they come back full, and LISTEN/NOTIFY for jobs
-// that arrive one by one. It completes a batch when all its jobs have ended. Of the divisions tried, four batches of 64 were the fastest.
+// Runs pg-boss, configured for throughput: it fetches batches, immediately fetches the next batch after a full one, and
+// uses LISTEN/NOTIFY for jobs that arrive one by one. A batch is completed when all of its jobs have ended. Of the
+// divisions tried, four batches of 64 were the fastest.
 import { PgBoss } from 'pg-boss';
 import { openJournal } from './journal.ts';
 import { concurrency, connections, jobName } from './settings.ts';

@@ -1,6 +1,7 @@
-// Plinth's own worker with one queue table: slots, leases, polling, wake-ups over Redis, and claims that are fair between owners, as
-// in the product. Commits wait for the disk, as those of the others do; deliveries of webhooks, which don't, would be faster.
-import { runDrillWorker } from '../../drills/lib/worker.ts';
+// Runs Plinth's own worker with one queue table: slots, leases, polling, wake-ups over Redis, and claims that are fair
+// between owners, as in the product. Commits wait for the disk, as in the other systems. Webhook deliveries, whose
+// commits do not wait, would be faster.
+import { runDrillWorker } from '../../harness/worker.ts';
 import { type Queue, type QueueRow, retries } from '../../server/src/kit/background/queues/queue.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import { openJournal } from './journal.ts';
@@ -13,7 +14,7 @@ const queue: Queue<QueueRow & { readonly number: number }> = {
   name: jobName,
   owner: 'owner_id',
   concurrency,
-  perOwner: 32, // the limit of replies of agents, the highest in the product
+  perOwner: 32, // the limit for agent replies, the product's highest
   timeoutMs: 15_000,
   retryMs: retries(1_000, 5_000),
   async run(row) {

@@ -1,13 +1,13 @@
-// The settings that all workers of this measurement share, and the ones of each that were chosen for it.
+// The settings that all workers share, and the settings chosen for each system.
 
-/** How many jobs a worker may have in progress at once. */
+/** The number of jobs that a worker can process concurrently. */
 export const concurrency = 256;
 
-/** How many connections a worker has: what `runDrillWorker` opens, and the default of the others. */
+/** The number of connections per worker. `runDrillWorker` opens this many, and it is the other systems' default. */
 export const connections = 10;
 
 /** The name of the queue, task or workflow. */
 export const jobName = 'bench_jobs';
 
-/** The version of the application that DBOS binds its workflows to. */
+/** The application version to which DBOS binds its workflows. */
 export const dbosVersion = 'bench';

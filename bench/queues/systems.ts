@@ -1,10 +1,11 @@
-// Owns the systems that are compared, as the measurement sees them from outside: how a job is enqueued in a transaction, whether
-// all jobs are completed, and the program of the worker. Each has its own database on the same server.
+// The compared systems as seen from outside: how a job is enqueued in a transaction, whether all jobs are
+// completed, and the worker's program. Each system has its own database on the same server.
 import { fileURLToPath } from 'node:url';
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import { runMigrations } from 'graphile-worker';
 import pg from 'pg';
 import { PgBoss } from 'pg-boss';
+import { createQueueTable } from '../../harness/queue-table.ts';
 import { migrateAll } from '../../server/src/commands/migrate.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import { newId } from '../../server/src/kit/ids.ts';
@@ -16,20 +17,20 @@ export type SystemName = (typeof systemNames)[number];
 export interface System {
   readonly name: SystemName;
   readonly pool: pg.Pool;
-  /** The program of the worker, and its environment. */
+  /** The worker's program and its environment. */
   readonly program: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The part of a backlog that it gets. */
+  /** The fraction of the backlog that the system gets. */
   readonly share: number;
-  /** The table that jobs are in. */
+  /** The table that holds the jobs. */
   readonly table: string;
-  /** SQL, a boolean: whether a job is queued or running. */
+  /** A boolean SQL expression that is true if a job is queued or running. */
   readonly hasOpenJobs: string;
-  /** Enqueues a job in the transaction of this connection. */
+  /** Enqueues a job in this connection's transaction. */
   enqueue(client: pg.ClientBase, number: number): Promise<unknown>;
-  /** The same for many jobs, by the fastest way it offers. */
+  /** Enqueues many jobs in the fastest way the system offers. */
   enqueueMany(client: pg.ClientBase, numbers: readonly number[]): Promise<unknown>;
-  /** Called after the commit of a transaction that enqueued. */
+  /** Called after a transaction that enqueued jobs has been committed. */
   wake?(): void;
   close(): Promise<void>;
 }
@@ -45,7 +46,7 @@ const openers = {
   dbos: openDbos,
 } satisfies Record<SystemName, (url: string, pool: pg.Pool) => Promise<Omit<System, 'name' | 'pool'>>>;
 
-/** Creates the database of a system and its tables, and a table for the row that the caller's transaction writes. */
+/** Creates a system's database and tables, and the table that the caller's transaction writes to. */
 export async function openSystem(name: SystemName, serverUrl: string, poolSize: number): Promise<System> {
   const admin = new pg.Client(serverUrl);
   await admin.connect();
@@ -53,7 +54,7 @@ export async function openSystem(name: SystemName, serverUrl: string, poolSize: 
   await admin.end();
   const url = serverUrl.replace(/\/[^/]*$/, `/bench_${name}`);
   const pool = new pg.Pool({ connectionString: url, max: poolSize });
-  pool.on('error', () => {}); // the server is stopped at the end
+  pool.on('error', () => {}); // expected, because the server is stopped at the end
   await pool.query('create table bench_rows (id uuid primary key, note text not null)');
   const system = await openers[name](url, pool);
   return {
@@ -68,18 +69,10 @@ export async function openSystem(name: SystemName, serverUrl: string, poolSize: 
   };
 }
 
-/** Rows of 50 owners. The table has the columns and indexes of docs/internals/background-work.md#queue-tables. */
+/** The rows belong to 50 owners. */
 async function openPlinth(url: string, pool: pg.Pool): Promise<Omit<System, 'name' | 'pool'>> {
   await migrateAll(url);
-  await pool.query(`create table ${jobName} (
-      id uuid primary key, owner_id uuid not null, number integer not null, due_at timestamptz,
-      claims integer not null default 0, failures integer not null default 0, crash_count integer not null default 0,
-      claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz
-    ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
-    create index on ${jobName} (due_at) where claimed_slot is null and due_at is not null;
-    create index on ${jobName} (owner_id, due_at) where claimed_slot is null and due_at is not null;
-    create index on ${jobName} (claimed_slot) where claimed_slot is not null;
-    create index on ${jobName} (failed_at) where failed_at is not null`);
+  await pool.query(createQueueTable(jobName, 'number integer not null'));
   const owners = Array.from({ length: 50 }, newId);
   const ownerOf = (number: number) => owners[number % owners.length];
   const prefix = `bench:${process.pid}:`;
@@ -108,13 +101,13 @@ async function openPlinth(url: string, pool: pg.Pool): Promise<Omit<System, 'nam
   };
 }
 
-/** The queue has a table of its own, which its documentation recommends for a large one. */
+/** The queue has its own table, as the documentation recommends for large queues. */
 async function openPgBoss(url: string): Promise<Omit<System, 'name' | 'pool'>> {
   const boss = new PgBoss({ connectionString: url, max: 2, supervise: false, schedule: false });
   boss.on('error', () => {});
   await boss.start();
   await boss.createQueue(jobName, { notify: true, partition: true });
-  // How a job is added to a transaction of the caller: the connection is passed as an adapter.
+  // Wraps the caller's connection in an adapter, so the job is part of the caller's transaction.
   const within = (client: pg.ClientBase) => ({
     db: { executeSql: (text: string, values: unknown[] = []) => client.query(text, values) },
   });
@@ -135,7 +128,7 @@ async function openPgBoss(url: string): Promise<Omit<System, 'name' | 'pool'>> {
   };
 }
 
-/** Jobs are added by its SQL functions, which are part of its interface. */
+/** Jobs are added with SQL functions, which are part of graphile-worker's public interface. */
 async function openGraphileWorker(url: string): Promise<Omit<System, 'name' | 'pool'>> {
   await runMigrations({ connectionString: url });
   return {
@@ -164,7 +157,7 @@ async function openGraphileWorker(url: string): Promise<Omit<System, 'name' | 'p
   };
 }
 
-/** Takes a smaller backlog: it can enqueue only one workflow at a time in a transaction, and is slower. */
+/** Gets a smaller backlog, because it is slower and can enqueue only one workflow at a time in a transaction. */
 async function openDbos(url: string): Promise<Omit<System, 'name' | 'pool'>> {
   await DBOS.migrate(url);
   const ignore = () => {};

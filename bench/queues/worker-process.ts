@@ -1,17 +1,17 @@
-// Owns a worker process of this measurement: starts it, and checks by its journal that it started every job exactly once.
+// A measured worker's process. Starts it, and checks in its journal that it started every job exactly once.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { killProcess } from '../lib/services.ts';
+import { killProcess } from '../../harness/services.ts';
 import { type Answer, clockMs, type Journal, type Order } from './journal.ts';
 import type { System, SystemName } from './systems.ts';
 
 const maxWaitMs = 120_000;
 
 export interface Worked {
-  /** When each job was started, in the order of their numbers. */
+  /** Each job's start time, ordered by job number. */
   readonly startedAt: readonly number[];
-  /** When the last was completed. */
+  /** The last job's completion time. */
   readonly completedAt: number;
 }
 
@@ -29,7 +29,7 @@ export class WorkerProcess {
   static async start(system: System): Promise<WorkerProcess> {
     const child = fork(system.program, {
       env: { PATH: process.env.PATH, ...system.environment },
-      execArgv: ['--disable-warning=DeprecationWarning'], // of pg, about how DBOS calls it
+      execArgv: ['--disable-warning=DeprecationWarning'], // pg warns about how DBOS calls it
     });
     const worker = new WorkerProcess(system, child);
     await worker.#nextAnswer();
@@ -45,8 +45,8 @@ export class WorkerProcess {
   }
 
   /**
-   * Works on the jobs with these numbers, which `enqueue` enqueues. Calls `onCompleted` as soon as all are completed. Fails unless each
-   * was started exactly once.
+   * Processes the jobs with these numbers, which `enqueue` enqueues. Calls `onCompleted` when all jobs are completed.
+   * Throws unless each job was started exactly once.
    */
   async work(numbers: readonly number[], enqueue: () => Promise<unknown>, onCompleted = () => {}): Promise<Worked> {
     await this.#order({ kind: 'resume' });
@@ -64,7 +64,7 @@ export class WorkerProcess {
     return { startedAt, completedAt };
   }
 
-  /** Waits until the system itself has recorded that no job is left. Returns when that was. */
+  /** Waits until the system itself has recorded that no jobs are left. Returns the time. */
   async #untilCompleted(): Promise<number> {
     const { pool, hasOpenJobs } = this.system;
     for (const end = clockMs() + maxWaitMs; clockMs() < end; await sleep(5)) {

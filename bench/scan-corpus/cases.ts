@@ -1,4 +1,4 @@
-// Owns reading the corpus of a scan: small apps with planted faults, and harmless ones that look alike.
+// Reads the scan corpus: small apps with planted faults, and harmless apps that look similar.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { OsvRecord } from '../../sandbox/src/advisories/server.ts';
@@ -9,7 +9,7 @@ export type Half = (typeof halves)[number];
 export const corpusGroups = ['rls', 'secrets', 'functions', 'static', 'dependencies', 'headers'] as const;
 export type CorpusGroup = (typeof corpusGroups)[number];
 
-/** What must be reported. Which fields there are depends on the group. */
+/** A finding that must be reported. Its fields depend on the group. */
 export interface Expected {
   readonly group: CorpusGroup;
   readonly file?: string;
@@ -30,7 +30,7 @@ export interface CorpusCase {
   readonly schemas?: readonly Readonly<Record<string, unknown>>[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly advisories?: readonly OsvRecord[];
-  /** Empty: a harmless look-alike. Nothing may be reported in its group. */
+  /** Empty for a harmless lookalike, for which nothing may be reported. */
   readonly expect: readonly Expected[];
 }
 

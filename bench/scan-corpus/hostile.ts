@@ -1,15 +1,15 @@
-// Owns the scan of an app that is made to be hard to read, through the API, the queue and a worker: whatever an app contains, its scan
-// ends.
+// Scans an app that is designed to be hard to read, through the API, the queue and a worker. Every scan must end,
+// whatever the app contains.
 import { fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from '../../harness/fixtures.ts';
+import { createDatabase, killProcess, startApi } from '../../harness/services.ts';
+import { rounded } from '../../harness/statistics.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
 import type { Tables } from '../../server/src/tables.ts';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from '../lib/fixtures.ts';
-import { createDatabase, killProcess, startProgram } from '../lib/services.ts';
-import { rounded } from '../lib/statistics.ts';
 
 export interface HostileScan {
   readonly files: number;
@@ -31,7 +31,7 @@ export async function scanHostileApp(): Promise<HostileScan> {
     REDIS_PREFIX: `bench:${process.pid}:`,
     LOG_LEVEL: 'silent',
   };
-  const api = await startProgram(file('../lib/api-server.ts'), environment);
+  const api = await startApi(environment);
   const worker = fork(file('../../server/src/main.ts'), ['worker'], { env: { ...process.env, ...environment } });
   try {
     const call = await openApp(environment, api.port);
@@ -74,7 +74,9 @@ async function openApp(environment: Record<string, string>, port: number): Promi
   };
 }
 
-/** Each kind is hard for another part: the parser, the patterns, the values that are followed, the files that import each other. */
+/**
+ * Each kind challenges a different part: the parser, the patterns, the value tracking, or files that import each other.
+ */
 const kinds: readonly ((index: number) => string)[] = [
   (index) =>
     `import { f${index + 7} } from './${index + 7}.ts';\nexport const f${index} = (x) => f${index + 7}(x + 1);\n`,

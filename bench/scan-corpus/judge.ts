@@ -1,7 +1,7 @@
-// Owns judging what a scan reported of a case: which expectations were met, and which findings are wrong.
+// Judges a scan's findings for a case: which expectations were met, and which findings are wrong.
 import type { CorpusCase, CorpusGroup, Expected } from './cases.ts';
 
-/** A finding, with the fields by which it is compared. */
+/** A finding, with the fields used for comparison. */
 export type Reported = Omit<Expected, 'group'>;
 
 export interface Verdict {
@@ -10,9 +10,9 @@ export interface Verdict {
   readonly met: number;
   readonly reported: number;
   readonly right: number;
-  /** For people: what was missed, and what was reported wrongly. */
+  /** Missed and wrong findings, in readable form. */
   readonly faults: readonly string[];
-  /** Of these, by kind: `missed static xss`. */
+  /** The kinds of missed and wrong findings, such as `missed static xss`. */
   readonly kinds: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export function countKinds(verdicts: readonly Verdict[]): Record<string, number>
   return Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length]));
 }
 
-/** Of a secret, only the place is judged: providers have many names. */
+/** Compares only a secret's location, because providers have many names. */
 function matches({ group, ...expected }: Expected, found: Reported): boolean {
   const { line, kind, ...rest } = expected;
   const isNear = line === undefined || Math.abs(line - (found.line ?? Number.NEGATIVE_INFINITY)) <= maxLineDistance;
@@ -64,7 +64,7 @@ export interface Score {
   readonly precision: number;
 }
 
-/** Without a finding, nothing reported is wrong. */
+/** The precision is 1 if nothing was reported. */
 export function score(verdicts: readonly Verdict[]): Score {
   const sum = (field: 'expected' | 'met' | 'reported' | 'right') =>
     verdicts.reduce((total, verdict) => total + verdict[field], 0);

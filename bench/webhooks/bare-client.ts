@@ -1,4 +1,4 @@
-// Owns how the bare programs send: signed as Plinth signs, by undici alone, over connections that are kept open.
+// The bare programs' client. It signs like Plinth, and sends with undici alone over persistent connections.
 import { Pool } from 'undici';
 import { createSigner, newSecret, secretLocation } from '../../server/src/features/webhooks/signing.ts';
 import { newId } from '../../server/src/kit/ids.ts';
@@ -6,6 +6,9 @@ import { createSecrets } from '../../server/src/kit/secrets.ts';
 
 const secrets = createSecrets([{ id: 'one', key: Buffer.alloc(32, 1) }]);
 export const signer = createSigner(secrets);
+
+/** The receiver's host name, for clients that resolve it. */
+export const receiverName = 'hooks.example';
 
 export interface BareWebhook {
   readonly id: string;
@@ -16,7 +19,7 @@ export interface BareWebhook {
   readonly previous_secret_expires_at: null;
 }
 
-/** By owner. */
+/** Returns each owner's webhooks. */
 export function readWebhooks(): BareWebhook[][] {
   const urls: string[] = JSON.parse(process.env.BENCH_URLS ?? '[]');
   const perOwner = Number(process.env.BENCH_PER_OWNER);
@@ -34,12 +37,13 @@ function newWebhook(workspace_id: string, target_url: string): BareWebhook {
   return { id, workspace_id, target_url, secret, previous_secret: null, previous_secret_expires_at: null };
 }
 
-let pool: Pool | undefined; // all webhooks have the same origin
+let pool: Pool | undefined; // one pool, because all webhooks have the same origin
 
 export function sendBare(
   webhook: Pick<BareWebhook, 'id' | 'target_url' | 'secret'>,
   delivery_id: string,
   body: string,
+  sequence = '1',
 ): Promise<void> {
   const { origin, pathname } = new URL(webhook.target_url);
   pool ??= new Pool(origin, { connections: 160, keepAliveTimeout: 60_000, allowH2: false });
@@ -51,7 +55,7 @@ export function sendBare(
     'x-service-event': 'message.created',
     'x-service-delivery': delivery_id,
     'x-service-attempt': '1',
-    'x-service-sequence': '1',
+    'x-service-sequence': sequence,
     ...signer.headersFor(unrotated, delivery_id, body, new Date()),
   };
   pool.dispatch(

@@ -1,6 +1,6 @@
-// The baseline of the latency: the best bare program that commits events and then delivers them. One process inserts an event;
-// once that is committed it claims the event's deliveries in one statement, signs and sends them. Statements are pipelined, so
-// that none waits for another. Nothing is numbered, limited, retried or kept apart by tenant.
+// The lowest baseline for the latency: a bare program that commits events and then delivers them itself. It inserts an
+// event, and after the commit it claims the event's deliveries in one statement, signs them and sends them. Statements
+// are pipelined, so none waits for another. There are no sequence numbers, limits, retries or tenants.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { newId } from '../../server/src/kit/ids.ts';
@@ -8,21 +8,21 @@ import { type BareWebhook, readWebhooks, sendBare } from './bare-client.ts';
 import { bodyOf } from './message.ts';
 
 export interface SenderOrder {
-  /** Events per second. */
+  /** The number of events per second. */
   readonly rate: number;
   readonly seconds: number;
 }
 
-/** When each event was committed, by its id. */
+/** Each event's commit time, by event id. */
 export type Committed = Readonly<Record<string, number>>;
 
 const connectionString = process.env.DATABASE_URL;
 const now = () => performance.timeOrigin + performance.now();
 const owners = readWebhooks();
 
-// Commits wait for the disk, so each has its own connection: PostgreSQL writes those of several connections together.
+// Commits wait for the disk, so each has its own connection. PostgreSQL flushes several connections' commits together.
 const commits = new pg.Pool({ connectionString, max: 8 });
-// As in Plinth, claims and outcomes may be lost with a crash of PostgreSQL: the deliveries are then sent again.
+// As in Plinth, a PostgreSQL crash may lose claims and outcomes. The deliveries are then sent again.
 const queue = new pg.Client({ connectionString, pipeline: true, options: '-c synchronous_commit=off' });
 
 const insert = { name: 'insert', text: 'insert into bare.events (id, owner, body) values ($1, $2, $3)' };

@@ -1,7 +1,10 @@
-// Measures how fast a backlog is delivered, against a bare loop, and how fast events are delivered while they are published.
+// Measures how fast a backlog is delivered, compared with a bare loop and the fair sender, and how fast events are
+// delivered while they are being published.
 import { once } from 'node:events';
+import { cpuUs } from '../../harness/cpu.ts';
+import { rounded } from '../../harness/statistics.ts';
 import { newId } from '../../server/src/kit/ids.ts';
-import { median, rounded } from '../lib/statistics.ts';
+import { medianOf, ratioOf, runBlocks } from '../lib/blocks.ts';
 import type { LoopOrder } from './bare-loop.ts';
 import {
   type Agent,
@@ -20,38 +23,69 @@ type Progress = (line: string) => void;
 
 const perSecond = ({ count, firstAt, lastAt }: Seen): number => (count - 1) / ((lastAt - firstAt) / 1000);
 
-/** Publishes all events in one transaction. The rate is measured at the receiver, from the first delivery to the last. */
+interface DrainBlock {
+  readonly perSecond: number;
+  /** The client's CPU time per delivery. NaN if the client has no process of its own. */
+  readonly clientUs: number;
+}
+
+/**
+ * Publishes all events in one transaction. The rate is measured at the receiver, from the first delivery to the last.
+ */
 export async function measureDrain(environment: Environment, events: number, blocks: number, progress: Progress) {
-  const { agents, receiver, bareLoop } = environment;
-  const drain = async (start: () => Promise<unknown>) => {
+  const { agents, receiver, bareLoop, fairEvents } = environment;
+  const deliveries = events * webhooksPerAgent;
+  const drain = async (start: () => Promise<unknown>): Promise<number> => {
     await receiver.request('reset');
     await start();
-    return perSecond(await receiver.until(events * webhooksPerAgent));
+    return perSecond(await receiver.until(deliveries));
   };
   const order = { atOnce: concurrentPerAgent, each: events / agentCount, body: bodyOf(newId(), newId()) };
-  const runLoop = (client: LoopOrder['client']) => {
-    bareLoop.send({ ...order, client } satisfies LoopOrder);
-    return once(bareLoop, 'message');
+  const runLoop = (client: LoopOrder['client']) => async (): Promise<DrainBlock> => {
+    const before = cpuUs([bareLoop.pid as number]);
+    const perSecond = await drain(() => {
+      bareLoop.send({ ...order, client } satisfies LoopOrder);
+      return once(bareLoop, 'message');
+    });
+    return { perSecond, clientUs: (cpuUs([bareLoop.pid as number]) - before) / deliveries };
   };
-  const runBlock = async () => ({
-    bare: await drain(() => runLoop('plinth')),
-    plinth: await drain(() => publishMessages(environment, agents, events)),
-    undici: await drain(() => runLoop('undici')),
+  const withoutClient = (start: () => Promise<unknown>) => async (): Promise<DrainBlock> => ({
+    perSecond: await drain(start),
+    clientUs: Number.NaN,
   });
-  await runBlock(); // warm-up
-  const rates: Awaited<ReturnType<typeof runBlock>>[] = [];
-  for (let block = 1; block <= blocks; block += 1) {
-    const rate = await runBlock();
-    rates.push(rate);
-    const described = Object.entries(rate).map(([name, value]) => `${name} ${rounded(value, 0)}/s`);
-    progress(`drain, block ${block} of ${blocks}: ${described.join(', ')}`);
-  }
+  const owners = Array.from({ length: events }, (_, n) => n % agentCount);
+  const sides = {
+    bare: runLoop('plinth'),
+    plinth: withoutClient(() => publishMessages(environment, agents, events)),
+    fair: withoutClient(() => fairEvents.publish(owners)),
+    undici: runLoop('undici'),
+    by_name: runLoop('by name'),
+  };
+  const measured = await runBlocks(sides, (run) => run(), {
+    what: 'drain',
+    count: blocks,
+    warmUp: 1,
+    describe: ({ perSecond }) => `${rounded(perSecond, 0)}/s`,
+    progress,
+  });
+  const { bare, plinth, fair, undici, by_name } = measured;
+  const ratio = (over: DrainBlock[], under: DrainBlock[], field: keyof DrainBlock) =>
+    rounded(ratioOf(over, under, field), 3);
   return {
-    drain_ratio: rounded(median(rates.map(({ plinth, bare }) => plinth / bare)), 3),
-    drain_ratio_to_undici: rounded(median(rates.map(({ plinth, undici }) => plinth / undici)), 3),
-    drain_per_second: rounded(median(rates.map(({ plinth }) => plinth)), 0),
-    bare_per_second: rounded(median(rates.map(({ bare }) => bare)), 0),
-    undici_per_second: rounded(median(rates.map(({ undici }) => undici)), 0),
+    client_cpu_us: {
+      plinth: medianOf(bare, 'clientUs', 0),
+      'by name': medianOf(by_name, 'clientUs', 0),
+      undici: medianOf(undici, 'clientUs', 0),
+    },
+    client_cpu_ratio_to_undici: ratio(bare, undici, 'clientUs'),
+    client_cpu_ratio_of_name_to_address: ratio(by_name, bare, 'clientUs'),
+    drain_ratio: ratio(plinth, bare, 'perSecond'),
+    drain_ratio_to_undici: ratio(plinth, undici, 'perSecond'),
+    drain_ratio_to_fair: ratio(plinth, fair, 'perSecond'),
+    drain_per_second: medianOf(plinth, 'perSecond', 0),
+    bare_per_second: medianOf(bare, 'perSecond', 0),
+    undici_per_second: medianOf(undici, 'perSecond', 0),
+    fair_per_second: medianOf(fair, 'perSecond', 0),
   };
 }
 

@@ -1,20 +1,20 @@
-// Measures a healthy webhook alone, and beside webhooks whose endpoints never answer.
+// Measures a healthy webhook on its own, and alongside webhooks whose endpoints never respond.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { median, quantile, rounded } from '../lib/statistics.ts';
+import { median, quantile, rounded } from '../../harness/statistics.ts';
 import { type Environment, publishMessages } from './environment.ts';
 import { timeDeliveries } from './latency.ts';
 
 const hangingWebhooks = 20;
 
 export interface HangingOptions {
-  /** Events that wait for each hanging webhook. */
+  /** The number of events queued for each hanging webhook. */
   readonly backlog: number;
   readonly rounds: number;
   readonly blocks: number;
 }
 
-/** Alternates between the healthy webhook alone and beside hanging webhooks with a due backlog. */
+/** Alternates between the healthy webhook on its own and alongside hanging webhooks whose backlog is due. */
 export async function measureBesideHanging(
   environment: Environment,
   { backlog, rounds, blocks }: HangingOptions,
@@ -34,9 +34,9 @@ export async function measureBesideHanging(
   const countQueued = async () =>
     (await sql<{ n: number }>`select count(*)::int as n from webhook_deliveries where ${ofHanging}`.execute(db)).rows[0]
       ?.n ?? 0;
-  // Timeouts would turn these webhooks off within a minute. Keep them on.
+  // Keeps the hanging webhooks on. Timeouts would turn them off within a minute.
   const keepOn = () => sql`update webhooks set consecutive_failures = 0 where app_id = ${hanging.id}`.execute(db);
-  // While they are off, their deliveries are stored and not sent.
+  // While the webhooks are off, their deliveries are stored but not sent.
   await sql`update webhooks set disabled_at = now() where app_id = ${hanging.id}`.execute(db);
   await publishMessages(environment, [hanging], backlog);
   while ((await countQueued()) < backlog * hangingWebhooks) await sleep(200);

@@ -1,31 +1,26 @@
-// Measures how soon after the commit of its event a delivery begins, against the bare sender, and what that costs in CPU time.
+// Measures how soon a delivery begins after its event has been committed, compared with two bare programs, and how much
+// CPU time it takes.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { cpuMs, usedSince } from '../lib/cpu.ts';
-import { median, quantile, rounded } from '../lib/statistics.ts';
+import { cpuMs, usedSince } from '../../harness/cpu.ts';
+import { median, quantile, rounded } from '../../harness/statistics.ts';
+import { ratioOf, runBlocks, summarizeBlocks } from '../lib/blocks.ts';
 import type { Committed, SenderOrder } from './bare-sender.ts';
-import { type Agent, type Environment, publishMessage, webhooksPerAgent } from './environment.ts';
+import { type Agent, agentCount, type Environment, publishMessage, webhooksPerAgent } from './environment.ts';
 
 const nowMs = () => performance.timeOrigin + performance.now();
 
-/** Returns, for each event, the milliseconds from the end of the commit to the first byte at the receiver. */
+/** Returns the milliseconds from the end of each event's commit to the first byte at the receiver. */
 export async function timeDeliveries(
   environment: Environment,
   agents: readonly Agent[],
   rate: number,
   seconds: number,
 ): Promise<number[]> {
-  await environment.receiver.request('reset');
-  const committed = new Map<string, number>();
-  const published: Promise<unknown>[] = [];
-  const startedAt = performance.now();
-  for (let n = 0; n < rate * seconds; n += 1) {
-    await sleep(Math.max(0, startedAt + (n * 1000) / rate - performance.now()));
-    const agent = agents[n % agents.length] as Agent;
-    published.push(publishMessage(environment, agent).then((message_id) => committed.set(message_id, nowMs())));
-  }
-  await Promise.all(published);
+  const committed = await publishAtRate(environment, { rate, seconds }, (n) =>
+    publishMessage(environment, agents[n % agents.length] as Agent),
+  );
   const { rows } = await sql<{
     id: string;
     message_id: string;
@@ -34,6 +29,32 @@ export async function timeDeliveries(
     environment.app.database.db,
   );
   return waitsOf(environment, Object.fromEntries(rows.map((row) => [row.id, committed.get(row.message_id) as number])));
+}
+
+async function timeFair(environment: Environment, order: SenderOrder): Promise<number[]> {
+  const committed = await publishAtRate(environment, order, async (n) => {
+    const [id] = await environment.fairEvents.publish([n % agentCount]);
+    return id as string;
+  });
+  return waitsOf(environment, Object.fromEntries(committed));
+}
+
+/** Publishes from this process. Returns the commit times, keyed by the ids that `publish` returned. */
+async function publishAtRate(
+  { receiver }: Environment,
+  { rate, seconds }: SenderOrder,
+  publish: (n: number) => Promise<string>,
+): Promise<Map<string, number>> {
+  await receiver.request('reset');
+  const committed = new Map<string, number>();
+  const published: Promise<unknown>[] = [];
+  const startedAt = performance.now();
+  for (let n = 0; n < rate * seconds; n += 1) {
+    await sleep(Math.max(0, startedAt + (n * 1000) / rate - performance.now()));
+    published.push(publish(n).then((id) => committed.set(id, nowMs())));
+  }
+  await Promise.all(published);
+  return committed;
 }
 
 async function timeBare(environment: Environment, order: SenderOrder): Promise<number[]> {
@@ -54,8 +75,9 @@ async function waitsOf({ receiver }: Environment, committed: Committed): Promise
 
 interface Block {
   readonly p50: number;
+  readonly p95: number;
   readonly p99: number;
-  /** CPU time per event: of the process that sends, and of PostgreSQL. */
+  /** The sending process's CPU time per event. `postgresMs` is PostgreSQL's. */
   readonly senderMs: number;
   readonly postgresMs: number;
 }
@@ -66,13 +88,14 @@ async function measureBlock(
   events: number,
   run: () => Promise<number[]>,
 ): Promise<Block> {
-  await sleep(300); // until what the block before left to do is done
+  await sleep(300); // until the previous block's remaining work is done
   const before = new Map([senderPid, ...postgres.pids()].map((pid) => [pid, cpuMs(pid)]));
   const waits = await run();
   await receiver.until(events * webhooksPerAgent);
-  await sleep(100); // outcomes are recorded after the request
+  await sleep(100); // until the outcomes, which follow the requests, are recorded
   return {
     p50: median(waits),
+    p95: quantile(waits, 0.95),
     p99: quantile(waits, 0.99),
     senderMs: usedSince([senderPid], before) / events,
     postgresMs: usedSince(postgres.pids(), before) / events,
@@ -90,42 +113,44 @@ export async function measureLatency(
   { rate, seconds, blocks }: LatencyOptions,
   progress: (line: string) => void,
 ) {
-  const { worker, bareSender, agents } = environment;
+  const { worker, bareSender, fairSender, agents } = environment;
   const events = rate * seconds;
-  const measured: { bare: Block; plinth: Block }[] = [];
-  for (let block = 1; block <= blocks; block += 1) {
-    const bare = await measureBlock(environment, bareSender.pid as number, events, () =>
-      timeBare(environment, { rate, seconds }),
-    );
-    const plinth = await measureBlock(environment, worker.pid as number, events, () =>
-      timeDeliveries(environment, agents, rate, seconds),
-    );
-    measured.push({ bare, plinth });
-    progress(`${rate} events/s, block ${block} of ${blocks}: plinth ${describe(plinth)}, bare ${describe(bare)}`);
-  }
-  const ratio = (of: keyof Block) => rounded(median(measured.map(({ plinth, bare }) => plinth[of] / bare[of])));
+  const sides = {
+    bare: { child: bareSender, run: () => timeBare(environment, { rate, seconds }) },
+    fair: { child: fairSender, run: () => timeFair(environment, { rate, seconds }) },
+    plinth: { child: worker, run: () => timeDeliveries(environment, agents, rate, seconds) },
+  };
+  const measured = await runBlocks(
+    sides,
+    ({ child, run }) => measureBlock(environment, child.pid as number, events, run),
+    {
+      what: `${rate} events/s`,
+      count: blocks,
+      describe: ({ p50, p95 }) => `p50 ${rounded(p50)} ms, p95 ${rounded(p95)} ms`,
+      progress,
+    },
+  );
+  const ratio = (base: Block[], field: keyof Block) => rounded(ratioOf(measured.plinth, base, field));
   return {
-    p50_ratio: ratio('p50'),
-    p99_ratio: ratio('p99'),
-    plinth: summarize(measured.map(({ plinth }) => plinth)),
-    bare: summarize(measured.map(({ bare }) => bare)),
+    p50_ratio: ratio(measured.bare, 'p50'),
+    p99_ratio: ratio(measured.bare, 'p99'),
+    p50_ratio_to_fair: ratio(measured.fair, 'p50'),
+    p95_ratio_to_fair: ratio(measured.fair, 'p95'),
+    sender_cpu_ratio_to_fair: ratio(measured.fair, 'senderMs'),
+    postgres_cpu_ratio_to_fair: ratio(measured.fair, 'postgresMs'),
+    ...summarizeBlocks(measured, {
+      p50_ms: ['p50', 2],
+      p95_ms: ['p95', 2],
+      p99_ms: ['p99', 2],
+      sender_cpu_ms_per_event: ['senderMs', 2],
+      postgres_cpu_ms_per_event: ['postgresMs', 2],
+    }),
   };
 }
 
-const describe = ({ p50, p99 }: Block): string => `p50 ${rounded(p50)} ms, p99 ${rounded(p99)} ms`;
-
-function summarize(blocks: readonly Block[]) {
-  const of = (name: keyof Block) => rounded(median(blocks.map((block) => block[name])));
-  return {
-    p50_ms: of('p50'),
-    p99_ms: of('p99'),
-    sender_cpu_ms_per_event: of('senderMs'),
-    postgres_cpu_ms_per_event: of('postgresMs'),
-  };
-}
-
-/** Runs both sides until they are compiled: the first seconds of a process are slower. */
+/** Runs all sides until their code is compiled, because a process is slower in its first seconds. */
 export async function warmUp(environment: Environment): Promise<void> {
   await timeBare(environment, { rate: 400, seconds: 2 });
+  await timeFair(environment, { rate: 400, seconds: 2 });
   await timeDeliveries(environment, environment.agents, 200, 1);
 }

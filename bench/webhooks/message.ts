@@ -1,9 +1,9 @@
-// Owns the message that every event of this measurement carries, in Plinth and in the bare programs.
+// The message that every event in this measurement contains, both in Plinth and in the bare programs.
 import { newId } from '../../server/src/kit/ids.ts';
 
 export function newMessage() {
   const date = new Date().toISOString();
-  const content = 'A message of a usual length, so that its bytes count. '.repeat(6);
+  const content = 'A message of a usual length, so its bytes count. '.repeat(6);
   return {
     conversation_id: newId(),
     data: {
@@ -13,7 +13,7 @@ export function newMessage() {
   } as const;
 }
 
-/** The body of a delivery, as Plinth would send it. */
+/** Builds a delivery's body, as Plinth would send it. */
 export const bodyOf = (event_id: string, agent_id: string): string =>
   JSON.stringify({
     id: event_id,

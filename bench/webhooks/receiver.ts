@@ -1,5 +1,5 @@
-// The endpoint of the webhook measurement, in its own process. It notes when each request begins and answers at once; under
-// /hang it never answers.
+// The webhook measurement's endpoint, in its own process. It records when each request begins and responds immediately.
+// Under /hang it never responds.
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
@@ -7,7 +7,7 @@ export interface Seen {
   readonly count: number;
   readonly firstAt: number;
   readonly lastAt: number;
-  /** When each event was first received, by its id. */
+  /** The time at which each event was first received, by event id. */
   readonly at: Readonly<Record<string, number>>;
 }
 
@@ -27,7 +27,7 @@ const server = createServer({ key: process.env.BENCH_KEY, cert: process.env.BENC
     seen.count += 1;
     seen.firstAt ||= at;
     seen.lastAt = now();
-    seen.at[start.slice(7, 43)] ??= at; // {"id":"…
+    seen.at[start.slice(7, 43)] ??= at; // the body starts with {"id":"…
   });
 });
 server.keepAliveTimeout = 60_000;

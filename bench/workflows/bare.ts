@@ -1,12 +1,12 @@
-// The baseline: inserts rows of steps, each committed by one prepared statement, over as many connections as a worker has, and
-// does nothing else. The variant `fenced` also stores the state of the run, as a worker has to.
+// The baseline. It only inserts step rows, each committed by one prepared statement, over as many connections as a
+// worker has. The variant `fenced` also stores the run's state, as a worker must.
 import pg from 'pg';
 
 export interface Order {
   readonly workspace_id: string;
-  /** Rows are inserted for these runs, which must exist and have no steps. */
+  /** The runs that get the steps. They must exist and have no steps yet. */
   readonly runs: readonly string[];
-  /** The values of the steps of a run, from the column `number` on. */
+  /** Each step's column values, starting with `number`. */
   readonly steps: readonly (readonly unknown[])[];
   /** The state that `fenced` stores with each step. */
   readonly state: string;

@@ -1,4 +1,4 @@
-// Owns the workflows that are measured.
+// The measured workflows.
 
 export const stepsPerRun = 30;
 const shortRun = 3;
@@ -17,7 +17,7 @@ const define = (name: string, count: number, set: (n: number) => object): object
   do: Array.from({ length: count }, (_, n) => ({ [`task${n}`]: { set: set(n) } })),
 });
 
-const literal = (n: number) => ({ n, note: 'a value of a usual size, so that its bytes count' });
+const literal = (n: number) => ({ n, note: 'a value of a usual size, so its bytes count' });
 
 export const definitions: Readonly<Record<WorkflowName, MeasuredWorkflow>> = {
   literals: { definition: define('literals', stepsPerRun, literal), trigger: manual },

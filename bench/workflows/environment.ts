@@ -1,10 +1,12 @@
-// Owns the environment of the measurement: its own PostgreSQL and Redis, one API and one worker process with the default
-// settings, and apps in workspaces of their own, each with the workflows that are measured.
+// The measurement's environment: its own PostgreSQL and Redis, one API and one worker process with the default
+// settings, and apps in separate workspaces, each with the measured workflows.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { type Processes, startProcesses } from '../../drills/lib/processes.ts';
-import { startRedis } from '../../drills/lib/redis.ts';
-import { type Call, retryingClient } from '../../drills/lib/retrying-client.ts';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from '../../harness/fixtures.ts';
+import { type OwnPostgres, startPostgres } from '../../harness/postgres.ts';
+import { type Processes, startProcesses } from '../../harness/processes.ts';
+import { startRedis } from '../../harness/redis.ts';
+import { type Call, retryingClient } from '../../harness/retrying-client.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
 import { migrateAll } from '../../server/src/commands/migrate.ts';
 import { readConfig } from '../../server/src/config.ts';
@@ -13,8 +15,6 @@ import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import type { Db, Tables } from '../../server/src/tables.ts';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from '../lib/fixtures.ts';
-import { type OwnPostgres, startPostgres } from '../lib/postgres.ts';
 import { definitions, type WorkflowName } from './definitions.ts';
 
 export interface BenchWorkflowApp {
@@ -29,11 +29,11 @@ export interface Environment {
   readonly postgres: OwnPostgres;
   readonly settings: Readonly<Record<string, string>>;
   readonly processes: Processes;
-  /** Each in a workspace of its own, because runs at once are limited per workspace, too. */
+  /** Each app has its own workspace, because concurrent runs are also limited per workspace. */
   readonly apps: readonly BenchWorkflowApp[];
-  /** A second app in the workspace of another. */
+  /** Adds a second app to another app's workspace. */
   addSibling(of: BenchWorkflowApp): Promise<BenchWorkflowApp>;
-  /** Many apps, ten in a workspace, with copies of the workflow `short` of the first app. */
+  /** Adds many apps, ten per workspace, each with a copy of the first app's workflow `short`. */
   addMany(count: number): Promise<BenchWorkflowApp[]>;
   /** Starts runs in one transaction. Returns their ids. */
   start(name: WorkflowName, apps: readonly BenchWorkflowApp[], runsPerApp: number): Promise<string[]>;
@@ -87,7 +87,7 @@ export async function startEnvironment(appCount: number): Promise<Environment> {
       }
       return many;
     },
-    start: (name, of, runsPerApp) => startRuns(db, listRuns(name, of, runsPerApp), { wake }, new Date()),
+    start: (name, of, runsPerApp) => startRuns(db, { wake }, listRuns(name, of, runsPerApp), new Date()),
     async waitUntilEnded(ids, withinMs = 120_000) {
       for (const end = performance.now() + withinMs; (await countUnfinished(ids)) > 0; await sleep(100))
         if (performance.now() > end) throw new Error('not every run ended in time');

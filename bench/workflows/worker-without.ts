@@ -1,5 +1,5 @@
-// The product's worker without the queues and jobs of workflows, to see what they cost while there is nothing to do.
-import { runDrillWorker } from '../../drills/lib/worker.ts';
+// Runs the product's worker without the workflow queues and jobs, to measure how much they cost while idle.
+import { runDrillWorker } from '../../harness/worker.ts';
 import { createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { readMigrations } from '../../server/src/kit/db/migrate.ts';

@@ -1,5 +1,5 @@
-// A process of the drill: the API, and the job that looks for accounts. Time passes ten times as fast, also for what may take a certain time,
-// because it takes a minute until a lost request is certain to be lost.
+// The drill's API process, which also runs the job that looks for accounts. Time runs ten times as fast, including
+// timeouts, because it normally takes a minute until a request is certain to be lost.
 import { setInterval as every } from 'node:timers/promises';
 import { createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';

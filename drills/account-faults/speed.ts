@@ -1,2 +1,2 @@
-// Owns how much faster time passes for the processes of the drill.
+// The factor by which time runs faster in the drill's processes.
 export const speed = 10;

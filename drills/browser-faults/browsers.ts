@@ -1,6 +1,7 @@
-// Owns the drill's own record of browser processes: everything that workers started, as /proc shows it. A process stays known by
-// its session even if the worker that started it is gone; helpers with a session of their own are known by the browser's profile
-// folder. Processes are told from later ones with the same id by their start time.
+// The drill's own record of browser processes: every process that workers started, as listed in /proc. Processes
+// are identified by their session even after the worker that started them has ended. Helpers with their own session are
+// identified by the browser's profile folder. The start time distinguishes a process from later processes with the same
+// id.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const everyMs = 100;
@@ -8,7 +9,7 @@ const everyMs = 100;
 interface ProcessLine {
   readonly pid: number;
   readonly program: string;
-  /** Z: it has ended, and its parent has not asked yet. */
+  /** Z means that the process has ended but has not been reaped by its parent. */
   readonly state: string;
   readonly parent: number;
   readonly session: number;
@@ -16,21 +17,27 @@ interface ProcessLine {
 }
 
 export interface BrowserWatch {
-  /** How many browser processes were seen, and how many browsers they belong to. */
+  /** The number of browser processes seen so far, and the number of browsers they belong to. */
   count(): { readonly processes: number; readonly browsers: number };
-  /** The browser processes that live now. */
+  /** Lists the browser processes that are currently alive. */
   living(): readonly ProcessLine[];
-  /** The first process of a session's browser, and its worker, if it lives. */
+  /**
+   * Finds the main process of a session's browser, and the worker that owns it. Undefined if the browser is not
+   * running.
+   */
   findBySession(id: string): { readonly pid: number; readonly parent: number } | undefined;
   stop(): void;
 }
 
-/** `workers` names the workers that run now. */
+/** `workers` returns the ids of the running workers. */
 export function watchBrowsers(workers: () => readonly number[]): BrowserWatch {
   const sessions = new Set<number>();
   const folders = new Set<string>();
   const known = new Set<string>();
-  /** First processes whose profile folder is not known yet: a process that was just forked has the command of its parent. */
+  /**
+   * Main processes whose profile folder is not yet known, because a newly forked process still has its parent's command
+   * line.
+   */
   const withoutFolder = new Set<number>();
   const look = (): ProcessLine[] => {
     const all = listProcesses();
@@ -75,7 +82,7 @@ function listProcesses(): ProcessLine[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []));
 }
 
-/** Undefined if it has ended meanwhile. */
+/** Returns undefined if the process has ended. */
 function readProcess(pid: number): ProcessLine | undefined {
   const text = read(`/proc/${pid}/stat`);
   const [, program = '', rest = ''] = /^\d+ \((.*)\) (.*)$/s.exec(text) ?? [];

@@ -1,26 +1,26 @@
-// Owns the judgement of the drill: by /proc, and by what the API answers at the end.
+// Judges the drill by /proc and by the API's final responses.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTerminal, type TestInstallation } from '../../bench/browser-tests/installation.ts';
-import type { Judged } from '../../bench/lib/bench.ts';
+import type { Judged } from '../../harness/bench.ts';
+import { isTerminal, type TestInstallation } from '../../harness/browser-tests.ts';
 import { ordersOfTheOwner } from '../../sandbox/src/demo-shop/shop.ts';
 import type { BrowserWatch } from './browsers.ts';
 import { type Fault, isDeletion } from './plan.ts';
 
 export interface RunLine {
-  /** From 0. */
+  /** Starts at 0. */
   readonly number: number;
   readonly fault: Fault | undefined;
-  /** Whether the fault hit the run while it was going on. */
+  /** Whether the fault occurred while the run was in progress. */
   readonly hasHappened: boolean;
   readonly flowId: string;
   readonly name: string;
   readonly executionId: string;
-  /** As the API said last. */
+  /** The last status that the API reported. */
   readonly status: string;
   readonly error_message: string | null;
 }
 
-/** A lease and the reaper's next look. */
+/** Long enough for a lease to expire and the reaper to run again. */
 const settledWithinMs = 60_000;
 
 export async function judge(
@@ -41,7 +41,7 @@ export async function judge(
   const kept = lines.filter(({ fault }) => !isDeletion(fault));
   const missed = lines.filter(({ fault, hasHappened }) => fault !== undefined && !hasHappened);
   const seen = watch.count();
-  // Each run that was not deleted has a browser, and another one if the first was killed.
+  // Each run that was not deleted has a browser, plus a second one if the first was killed.
   const leastBrowsers = kept.length + kept.filter(({ hasHappened }) => hasHappened).length;
   const remaining = deleted.filter(({ flowId }) => flows.some(({ id }) => id === flowId));
   const unlisted = lines.filter(
@@ -94,7 +94,7 @@ const countBy = (names: readonly string[]): Record<string, number> =>
       .map(([name, { length }]) => [name, length]),
   );
 
-/** Waits until it is 0. Returns what it is at the end. */
+/** Waits until the count is 0. Returns the last count. */
 async function settle(count: () => number | Promise<number>): Promise<number> {
   const end = Date.now() + settledWithinMs;
   for (;;) {
@@ -112,7 +112,7 @@ interface ListedExecution {
   readonly credits_charged: number;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are read freely.
+// biome-ignore lint/suspicious/noExplicitAny: Responses are not typed here.
 async function listExecutions(get: (path: string) => Promise<any>): Promise<ListedExecution[]> {
   const page = await get('/testing-agent/executions?limit=100');
   if (page.has_more) throw new Error('there are more runs than one page');

@@ -1,16 +1,17 @@
-// Owns the plan of the drill: which fault hits which run and when, drawn from the seed before anything begins, so that every kind occurs.
+// The drill's plan: which fault occurs in which run, and when. The plan is drawn from the seed in advance, so
+// every kind of fault occurs.
 import type { Random } from '../lib/random.ts';
 
 /**
- * `delete at once`: the test is deleted before its run has a browser, or as soon as it has one. `delete`: while it is used.
- * `browser` and `worker`: the browser of the run, or the worker that has it, is killed.
+ * `delete at once` deletes the test before its run has a browser or as soon as it has one. `delete` deletes the test
+ * while its browser is in use. `browser` and `worker` kill the run's browser or the worker that owns it.
  */
 export type Fault = 'delete at once' | 'delete' | 'browser' | 'worker';
 
 export interface PlannedRun {
   readonly number: number;
   readonly fault: Fault | undefined;
-  /** After the run was started, or after it has its browser. A run takes longer than this. */
+  /** The delay after the run was started or its browser was opened. A run takes longer than this. */
   readonly afterMs: number;
 }
 

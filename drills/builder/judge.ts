@@ -1,6 +1,6 @@
-// Owns the judgement of the drill, by the journals of the people, the visitors and the model, and by what the API says at the end.
-import type { Judged } from '../../bench/lib/bench.ts';
-import type { Call } from '../lib/retrying-client.ts';
+// Judges the drill by the journals of the people, visitors and model, and by the API's final state.
+import type { Judged } from '../../harness/bench.ts';
+import type { Call } from '../../harness/retrying-client.ts';
 import type { DrillApp } from './environment.ts';
 import { creditsPerTurn, type ModelCall } from './model.ts';
 import type { Journal } from './people.ts';
@@ -67,7 +67,7 @@ export async function judge(
 
 const toKey = ({ version, step }: ModelCall): string => `${version} ${step}`;
 
-/** A step that follows another was asked for only once that one was recorded. So the steps of a turn never go back. */
+/** A step is requested only after the previous step has been recorded, so a turn's steps never go backwards. */
 function listRepeatedSteps(calls: readonly ModelCall[]): string[] {
   const latest = new Map<string, number>();
   return calls.flatMap((call) => {
@@ -77,13 +77,17 @@ function listRepeatedSteps(calls: readonly ModelCall[]): string[] {
   });
 }
 
-/** Pages that were not there, were cut, or whose version is not that of their revision. */
+/**
+ * Lists pages that were missing or incomplete, or whose version does not match their revision. Each process may serve 404
+ * until it has served the app once: for up to a second it keeps that the app is not published.
+ */
 function listMixedVersions({ files }: Sightings): object[] {
   const published = new Set<string>();
   const versions = new Map<string, string>();
-  return files.filter(({ app, status, revision, version }) => {
-    if (status === 404 && !published.has(app)) return false; // not published yet
-    published.add(app);
+  return files.filter(({ api, app, status, revision, version }) => {
+    const servedBy = `${api} ${app}`;
+    if (status === 404 && !published.has(servedBy)) return false;
+    published.add(servedBy);
     if (status !== 200 || version === undefined) return true;
     const key = `${app} ${revision}`;
     const known = versions.get(key) ?? version;
@@ -113,7 +117,7 @@ async function readChats(call: Call, apps: readonly DrillApp[]): Promise<Map<str
 const readRevisions = (call: Call, apps: readonly DrillApp[]): Promise<number[]> =>
   Promise.all(apps.map(async ({ id }) => (await call('GET', `/api/apps/${id}`)).body.revision));
 
-/** Versions whose message is not in the chat exactly once, followed by exactly one answer. */
+/** Lists versions whose message does not appear in the chat exactly once, followed by exactly one reply. */
 function findLost(chats: ReadonlyMap<string, Chat>, { turns }: Journal): string[] {
   return turns
     .filter(({ app, version }) => {

@@ -1,4 +1,4 @@
-// Owns the model of the drill: it writes a version in several steps, and keeps a record of every call that it got.
+// The drill's model. It writes a version in several steps, and records every call it receives.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChatRequest, type ModelReply, type ModelSandbox, startModelSandbox } from '../../sandbox/src/model.ts';
 import type { Random } from '../lib/random.ts';
@@ -6,14 +6,14 @@ import { contentOf, fileNames, versionIn } from './versions.ts';
 
 export interface ModelCall {
   readonly version: string;
-  /** 1 for the first call of a turn. */
+  /** Starts at 1 in each turn. */
   readonly step: number;
 }
 
-/** Files are written in these steps; another one says that it is done. */
+/** The files written in each step. A final step reports that the version is written. */
 const writes = [fileNames.slice(0, 4), fileNames.slice(4, 7), fileNames.slice(7)];
 
-/** One credit per step. */
+/** This usage costs one credit per step. */
 const usage = { prompt_tokens: 10_000, completion_tokens: 0 };
 export const creditsPerTurn = writes.length + 1;
 
@@ -31,7 +31,7 @@ export async function startDrillModel(random: Random): Promise<{ model: ModelSan
   return { model, calls };
 }
 
-/** The last message of a person names the version; what the assistant said after it are the steps before this one. */
+/** The user's last message names the version. The assistant's messages after it are the earlier steps. */
 function identify({ messages }: ChatRequest): ModelCall {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const before = messages.slice(asked + 1).filter(({ role }) => role === 'assistant').length;

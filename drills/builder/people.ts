@@ -1,7 +1,6 @@
-// Owns the people of the drill: each builds and publishes one app again and again, and keeps a journal of what they sent and
-// what they were answered.
+// The drill's people. Each repeatedly builds and publishes one app, and keeps a journal of requests and responses.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Call } from '../lib/retrying-client.ts';
+import type { Call } from '../../harness/retrying-client.ts';
 import type { DrillApp } from './environment.ts';
 import { fileNames, messageFor, readVersion } from './versions.ts';
 import { visit } from './visitors.ts';
@@ -9,10 +8,10 @@ import { visit } from './visitors.ts';
 export interface TurnLine {
   readonly app: string;
   readonly version: string;
-  /** How the turn ended: `ready`, or why it failed. */
+  /** The turn's outcome: `ready`, or the reason why it failed. */
   readonly ended: string;
   readonly revision: number;
-  /** The roles of the messages that were answered. */
+  /** The roles of the response's messages. */
   readonly messages: readonly string[];
 }
 
@@ -20,7 +19,7 @@ export interface PublishLine {
   readonly app: string;
   readonly version: string;
   readonly revision: number;
-  /** After how many milliseconds visitors of every API process saw it; undefined: not in time. */
+  /** The milliseconds until every API process served the version. Undefined if one of them took too long. */
   readonly seenAfterMs: number | undefined;
 }
 
@@ -29,7 +28,7 @@ export interface Journal {
   readonly publishes: PublishLine[];
 }
 
-/** Sends `rounds` messages one after the other, and publishes after each. */
+/** Sends `rounds` messages in sequence, and publishes after each message. */
 export async function build(
   { call, apis }: { call: Call; apis: readonly string[] },
   app: DrillApp,
@@ -53,18 +52,25 @@ export async function build(
 }
 
 const seenWithinMs = 5_000;
+const restartedWithinMs = 60_000;
 
-/** A process knows what is live for a second. One that was killed is asked when it is back. */
 async function waitUntilSeen(apis: readonly string[], app: DrillApp, version: string): Promise<number | undefined> {
-  const startedAt = performance.now();
+  const waits = await Promise.all(apis.map((api) => waitUntilSeenAt(api, app, version)));
+  return waits.some((waitedMs) => waitedMs === undefined) ? undefined : Math.max(...waits.map((ms) => ms ?? 0));
+}
+
+/**
+ * Returns the milliseconds until the process at this address served the version. A process caches the live version for a
+ * second. The time starts again while the process is down, because it was killed.
+ */
+async function waitUntilSeenAt(api: string, app: DrillApp, version: string): Promise<number | undefined> {
   const [name = ''] = fileNames;
-  const waiting = new Set(apis);
-  while (performance.now() - startedAt < seenWithinMs) {
-    for (const api of waiting) {
-      const page = await visit(api, app, name).catch(() => undefined);
-      if (page === undefined || readVersion(name, page.text) === version) waiting.delete(api);
-    }
-    if (waiting.size === 0) return performance.now() - startedAt;
+  const deadline = performance.now() + restartedWithinMs;
+  let startedAt = performance.now();
+  while (performance.now() < Math.min(deadline, startedAt + seenWithinMs)) {
+    const page = await visit(api, app, name).catch(() => undefined);
+    if (page === undefined) startedAt = performance.now();
+    else if (readVersion(name, page.text) === version) return performance.now() - startedAt;
     await sleep(50);
   }
   return undefined;

@@ -1,22 +1,24 @@
-// Owns visitors of the published apps, and readers of their files, who look all the time and keep a journal of what they saw.
+// Visitors of the published apps and readers of their files. They read continuously and record what they saw.
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Call } from '../lib/retrying-client.ts';
+import type { Call } from '../../harness/retrying-client.ts';
 import { appsDomain, type DrillApp } from './environment.ts';
 import { contentOf, fileNames, readVersion } from './versions.ts';
 
 export interface SeenFile {
+  /** The address of the process that served it. */
+  readonly api: string;
   readonly app: string;
   readonly status: number;
   readonly revision: string;
-  /** Undefined: the file is not complete. */
+  /** Undefined if the file is incomplete. */
   readonly version: string | undefined;
 }
 
 export interface SeenListing {
   readonly app: string;
-  /** The versions of the files at one moment; more than one is a half revision. */
+  /** The versions of the files at one moment. More than one version means an incomplete revision. */
   readonly versions: readonly string[];
 }
 
@@ -25,7 +27,7 @@ export interface Sightings {
   readonly listings: SeenListing[];
 }
 
-/** Looks at all apps until the signal is aborted. */
+/** Visits all apps until the signal is aborted. */
 export async function lookAround(
   { call, apis }: { call: Call; apis: readonly string[] },
   apps: readonly DrillApp[],
@@ -53,13 +55,13 @@ async function visitAll(api: string, app: DrillApp, { files }: Sightings): Promi
     const page = await visit(api, app, name).catch(() => undefined); // the process was killed
     if (page === undefined) return;
     const { status, revision, text } = page;
-    files.push({ app: app.id, status, revision, version: readVersion(name, text) });
+    files.push({ api, app: app.id, status, revision, version: readVersion(name, text) });
   }
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
-/** Requests a file of a published app, with the app's host. */
+/** Requests a published app's file, with the app's host name. */
 export function visit(
   api: string,
   { slug }: DrillApp,
@@ -86,7 +88,7 @@ export function visit(
   return promise;
 }
 
-/** One statement lists all files with their hashes, so it shows one moment. */
+/** One statement lists all files with their hashes, so the listing is consistent. */
 async function readListing(call: Call, app: DrillApp, versions: readonly string[]): Promise<SeenListing> {
   const { items } = (await call('GET', `/api/apps/${app.id}/files?prefix=public/part-`)).body;
   const known = new Map(versions.flatMap((version) => fileNames.map((name) => [hashOf(version, name), version])));

@@ -1,13 +1,14 @@
-// Owns the control groups of the drill's command sandboxes: below one of its own, so that nobody else's are counted.
+// The control groups of the drill's command sandboxes. They are below the drill's own group, so no other groups
+// are counted.
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface DrillCgroups {
-  /** For `COMMAND_SANDBOX_CGROUP`. */
+  /** The value for `COMMAND_SANDBOX_CGROUP`. */
   readonly setting: string;
-  /** Those that exist now. */
+  /** Lists the sandboxes' current control groups. */
   list(): string[];
-  /** The one of the drill. */
+  /** Removes the drill's own group and all groups below it. */
   remove(): void;
 }
 
@@ -15,7 +16,7 @@ const root = '/sys/fs/cgroup';
 
 export function nameCgroups(): DrillCgroups {
   const name = `plinth-drill-${process.pid}`;
-  // Version 1 has a folder for each controller, version 2 one for all.
+  // Version 1 has a folder for each controller. Version 2 has one folder for all controllers.
   const isVersion1 = existsSync(join(root, 'pids'));
   const folders = isVersion1 ? ['pids', 'memory', 'cpu'].map((each) => join(root, each, name)) : [join(root, name)];
   const existing = () => folders.filter((folder) => existsSync(folder));

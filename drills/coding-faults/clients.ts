@@ -1,4 +1,4 @@
-// Owns the clients of the drill: each launches one session, and answers, adds a message or cancels as its script says.
+// The drill's clients. Each launches one session, then answers, adds a message or cancels, as its script says.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallResult } from '../../server/test/support/client.ts';
@@ -14,16 +14,16 @@ import {
 } from './requests.ts';
 import type { Boundary, Kind, Script } from './scripts.ts';
 
-/** How a session ended. */
+/** A session's outcome. */
 export interface Ending {
   readonly script: Script;
   readonly app: DrillApp;
   readonly last: SessionAnswer;
-  /** The state in which it was cancelled. */
+  /** The state in which the session was cancelled. */
   readonly cancelledFrom: string | undefined;
-  /** From the last thing that the client did. */
+  /** The time from the client's last action until the session ended. */
   readonly settledMs: number;
-  /** Sentences about answers that were not as they should be. */
+  /** Descriptions of incorrect responses. */
   readonly faults: readonly string[];
 }
 
@@ -35,17 +35,17 @@ export interface ClientDeps extends RequestDeps {
 interface Act {
   readonly script: Script;
   readonly requests: SessionRequests;
-  /** At the boundary where this kind of session is interrupted. */
+  /** The hold at the boundary where sessions of this kind are interrupted. */
   readonly hold: Hold | undefined;
-  /** Resolved when the command runs that never ends. */
+  /** Resolves when the model is asked for the command that never ends. */
   readonly commandAsked: Promise<void> | undefined;
   complain(sentence: string): void;
   cancelsFrom(state: string): void;
-  /** The client is done with what it has to do now. */
+  /** Called when the client has completed an action. */
   done(): void;
 }
 
-/** Sessions of these kinds wait there for their client. */
+/** The boundaries at which sessions of these kinds wait for their client. */
 const heldAt: Partial<Record<Kind, Boundary>> = {
   folded_message: 'model_answered',
   cancel_queued: 'claimed',
@@ -118,12 +118,12 @@ const acts: Partial<Record<Kind, (act: Act) => Promise<void>>> = {
   },
   async cancel_command(act) {
     await Promise.race([act.commandAsked, act.requests.waitForEnd()]);
-    await sleep(1_000); // until it runs
+    await sleep(1_000); // until the command is running
     await cancel(act);
   },
 };
 
-/** An answer to another question, then the right one, late, and then once more. */
+/** Answers the wrong question first, then the right one after a pause, and then the right one again. */
 async function answer(act: Act, body: object): Promise<void> {
   const { requests, script } = act;
   const input_request_id = await waitForInput(act);
@@ -161,7 +161,7 @@ async function cancel(act: Act): Promise<void> {
   interrupt(act);
 }
 
-/** Half of the workers that wait are killed, the others go on. */
+/** Kills the waiting worker in every second session, and otherwise lets it continue. */
 function interrupt({ hold, script }: Act): void {
   if (script.number % 2 === 1) hold?.kill();
   else hold?.release();

@@ -1,8 +1,9 @@
-// Owns the server that workers of the drill ask at every boundary whether they may go on. It kills the worker there if the script of
-// the session says so, or holds it until a client has done something. Everything is in a journal.
+// The server that the drill's workers call at every boundary before they continue. At a boundary, it kills the
+// worker if the session's script says so, or holds the worker until a client has acted. Every arrival is recorded in a
+// journal.
 //
-// A session whose worker is killed twice before it makes progress is given up, as the contract says. So a worker is killed only when
-// every session that it runs has made progress since the last kill.
+// By contract, a session fails if its worker is killed twice without progress in between. A worker is therefore killed
+// only if all of its sessions have made progress since the last kill.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openJournal } from '../lib/journal-file.ts';
 import type { Boundary, Script } from './scripts.ts';
 
-/** What a worker sends. */
+/** A worker's message. */
 export interface Arrival {
   readonly pid: number;
   readonly session_id: string;
@@ -25,45 +26,45 @@ export interface BoundaryLine extends Arrival {
 
 export interface Control {
   readonly url: string;
-  /** Call this when the id of a session is known: until then, workers wait. */
+  /** Must be called once a session's id is known. Workers wait until then. */
   register(sessionId: string, script: Script): void;
-  /** No worker runs the session any more. */
+  /** Called when no worker is running the session any longer. */
   release(sessionId: string): void;
-  /** The next worker that arrives at this boundary with this session waits there. Call this before the launch. */
+  /** Makes the next worker that reaches this boundary in this session wait there. Must be called before the launch. */
   hold(script: Script, boundary: Boundary): Hold;
-  /** Whether a kill that was drawn has not been done, because its session had just lost a worker. */
+  /** Whether any planned kills are still outstanding. */
   isOwing(): boolean;
-  /** Kills the worker, if all its sessions have made progress. */
+  /** Kills the worker if all of its sessions have made progress. */
   kill(pid: number): boolean;
   close(): Promise<void>;
 }
 
 export interface Hold {
-  /** Resolved when a worker has arrived. */
+  /** Resolves when a worker has arrived. */
   readonly arrived: Promise<void>;
   release(): void;
-  /** Kills the worker that waits, as soon as its other sessions have made progress. */
+  /** Kills the waiting worker once its other sessions have made progress. */
   kill(): void;
 }
 
 interface Tracked {
-  /** Undefined until the client knows the id of its session. */
+  /** Undefined until the client knows the session's id. */
   script: Script | undefined;
   kills: Script['kills'][number][];
   readonly passed: Map<Boundary, number>;
   pid: number | undefined;
-  /** When its worker was killed, until another one has it. */
+  /** The time at which the session's worker was killed. Undefined once another worker has claimed the session. */
   lostAt: number | undefined;
-  /** Its worker was killed, and it has made no progress since. */
+  /** Whether the session has made no progress since its worker was killed. */
   isFragile: boolean;
   hold: { readonly boundary: Boundary; arrive(pid: number): Promise<void> } | undefined;
 }
 
 const registeredWithinMs = 20_000;
 const safeWithinMs = 30_000;
-/** One that is claimed by nobody in this time waits for its person. */
+/** A session that no worker claims within this time is waiting for user input. */
 const claimedWithinMs = 15_000;
-/** Other sessions that the worker claimed together with one that has arrived also arrive within this time. */
+/** Sessions that a worker claimed together arrive within this time of each other. */
 const arrivedWithinMs = 300;
 const heldAtMostMs = 20_000;
 const pollMs = 50;
@@ -72,11 +73,11 @@ export async function startControl(journalFile: string): Promise<Control> {
   const record = openJournal<BoundaryLine>(journalFile);
   const sessions = new Map<string, Tracked>();
   const holds = new Map<Script, Tracked['hold']>();
-  /** Kills that could not be done in the session that they were drawn for. */
+  /** Kills that were not possible in the session they were drawn for. */
   const owed: Boundary[] = [];
 
   const killed = new Set<number>();
-  /** A session whose worker was killed may be with any of the others, until it arrives somewhere. */
+  /** After its worker was killed, a session may be with any other worker until it arrives at a boundary. */
   const mayBeWith = (pid: number, { lostAt, ...session }: Tracked): boolean =>
     lostAt === undefined ? session.pid === pid : performance.now() - lostAt < claimedWithinMs;
   const isSafe = (pid: number, except?: Tracked): boolean =>
@@ -89,7 +90,7 @@ export async function startControl(journalFile: string): Promise<Control> {
   };
   const untilSafe = (pid: number, except?: Tracked) => waitUntil(() => isSafe(pid, except), safeWithinMs);
 
-  /** Whether the worker was killed. */
+  /** Returns whether to kill the worker. */
   async function arrive(session: Tracked, { pid, boundary }: Arrival): Promise<boolean> {
     const occurrence = (session.passed.get(boundary) ?? 0) + 1;
     session.passed.set(boundary, occurrence);
@@ -101,7 +102,8 @@ export async function startControl(journalFile: string): Promise<Control> {
     else owed.splice(debt, 1);
     await sleep(arrivedWithinMs);
     const mayKill = !session.isFragile && (await untilSafe(pid, session));
-    // While it waited at this boundary, the worker may have been killed for another session: that is a kill here too.
+    // While waiting at this boundary, the worker may have been killed because of another session, which also counts as
+    // a kill here.
     if (mayKill || killed.has(pid)) return true;
     owed.push(boundary);
     return false;
@@ -111,7 +113,7 @@ export async function startControl(journalFile: string): Promise<Control> {
     let text = '';
     for await (const chunk of request) text += String(chunk);
     const arrival = JSON.parse(text) as Arrival;
-    if (killed.has(arrival.pid)) return; // sent in its last moment
+    if (killed.has(arrival.pid)) return; // sent just before the worker was killed
     const session = sessions.get(arrival.session_id) ?? track();
     sessions.set(arrival.session_id, session);
     session.pid = arrival.pid;
@@ -147,7 +149,8 @@ export async function startControl(journalFile: string): Promise<Control> {
       if (session === undefined) return;
       session.pid = undefined;
       session.isFragile = false;
-      // It did not come there: a pull request whose creation was not answered is found, not created.
+      // The session never reached these boundaries. For example, if creating a pull request gets no response, the pull
+      // request is later found instead of created.
       owed.push(...session.kills.splice(0).map(({ boundary }) => boundary));
     },
     hold(script, boundary) {
@@ -184,7 +187,7 @@ export async function startControl(journalFile: string): Promise<Control> {
   };
 }
 
-/** Also a turn that has begun is progress, but whether it had begun before a crash is not known here. */
+/** Beginning a turn is progress too, but whether the turn began before the crash is not known here. */
 const isProgress = (boundary: Boundary): boolean =>
   ['step_recorded', 'moved_to_opening', 'completed'].includes(boundary);
 
@@ -207,6 +210,6 @@ function killProcess(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
   } catch {
-    return false; // it was killed meanwhile
+    return false; // the process has already been killed
   }
 }

@@ -1,15 +1,16 @@
-// Owns the drill's own record of what the processes of Plinth start: git, bubblewrap, and what runs in it, as /proc shows them. A
-// process stays known after the worker that started it is gone, and is told from later ones with the same id by its start time.
+// The drill's own record of the processes that Plinth's processes start: git, bubblewrap, and the programs inside
+// it, as listed in /proc. A process stays in the record after the worker that started it has ended. The start time
+// distinguishes it from later processes with the same id.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const everyMs = 250;
 
 export interface DescendantWatch {
-  /** How many were seen, by program. */
+  /** The number of processes seen so far, by program. */
   count(): Record<string, number>;
-  /** Those that live now. */
+  /** Lists the processes that are currently alive. */
   living(): string[];
-  /** Programs in whose arguments one of the secrets was seen. */
+  /** Programs whose arguments contained one of the secrets. */
   readonly leaks: ReadonlySet<string>;
   stop(): void;
 }
@@ -17,15 +18,15 @@ export interface DescendantWatch {
 interface ProcessLine {
   readonly pid: number;
   readonly program: string;
-  /** Z: it has ended, and its parent has not asked yet. */
+  /** Z means that the process has ended but has not been reaped by its parent. */
   readonly state: string;
   readonly parent: number;
   readonly startTime: string;
 }
 
-/** `parents` are the processes that run now. */
+/** `parents` returns the ids of Plinth's running processes. */
 export function watchDescendants(parents: () => readonly number[], secrets: readonly string[]): DescendantWatch {
-  /** By id and start time, the program that it was last. */
+  /** Each process's last known program, by process id and start time. */
   const known = new Map<string, string>();
   const leaks = new Set<string>();
   const look = () => {
@@ -33,7 +34,7 @@ export function watchDescendants(parents: () => readonly number[], secrets: read
     const own = new Set(parents());
     const members = new Set(own);
     for (const line of all) if (known.has(keyOf(line))) members.add(line.pid);
-    // A child may come before its parent in the list.
+    // Repeats, because a child may precede its parent in the list.
     for (let size = -1; size !== members.size; ) {
       size = members.size;
       for (const { pid, parent } of all) if (members.has(parent)) members.add(pid);
@@ -70,7 +71,7 @@ const keyOf = ({ pid, startTime }: ProcessLine): string => `${pid}:${startTime}`
 const listProcesses = (): ProcessLine[] =>
   readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []));
 
-/** Undefined if it has ended meanwhile. */
+/** Returns undefined if the process has ended. */
 function readProcess(pid: number): ProcessLine | undefined {
   const [, program = '', rest = ''] = /^\d+ \((.*)\) (.*)$/s.exec(read(`/proc/${pid}/stat`)) ?? [];
   const fields = rest.split(' ');

@@ -1,18 +1,18 @@
-// Owns what the drill runs against: a git host and a model of its own, Plinth's processes, and workspaces with imported apps, each
-// connected to a repository of its own. Everything is stopped by its pid.
+// The drill's environment: its own git host and model, Plinth's processes, and workspaces with imported apps, each
+// connected to its own repository. Everything is stopped by pid.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from '../../bench/lib/fixtures.ts';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from '../../harness/fixtures.ts';
+import { type Processes, startProcesses } from '../../harness/processes.ts';
+import { type Call, retryingClient } from '../../harness/retrying-client.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
 import type { Tables } from '../../server/src/tables.ts';
-import { type Processes, startProcesses } from '../lib/processes.ts';
 import type { Random } from '../lib/random.ts';
-import { type Call, retryingClient } from '../lib/retrying-client.ts';
 import { type DrillCgroups, nameCgroups } from './cgroups.ts';
 import { type Control, startControl } from './control.ts';
 import { type DrillGitHost, startDrillGitHost } from './git-host.ts';
@@ -24,15 +24,15 @@ const program = fileURLToPath(new URL('process.ts', import.meta.url));
 
 export interface Environment {
   readonly folder: string;
-  /** Where workers have what they work on, and other temporary files. */
+  /** The folder for the workers' session files. `temporary` is for other temporary files. */
   readonly sessionFolder: string;
   readonly temporary: string;
   readonly cgroups: DrillCgroups;
   readonly files: Files;
-  /** What must not be seen anywhere: the token of the git host. */
+  /** The git host's token, which must not appear anywhere. */
   readonly canary: string;
   readonly apps: readonly DrillApp[];
-  /** One for each workspace. */
+  /** An API client for each workspace's owner. */
   readonly owners: readonly Call[];
   readonly control: Control;
   readonly model: DrillModel;
@@ -41,10 +41,10 @@ export interface Environment {
   close(): Promise<void>;
 }
 
-/** The journals, and what the processes print. */
+/** The files for the journals and the processes' output. */
 type Files = Readonly<Record<'boundaries' | 'clients' | 'modelCalls' | 'log', string>>;
 
-/** An empty, migrated database, and Redis. */
+/** An empty migrated database, and Redis. */
 export interface Services {
   readonly databaseUrl: string;
   readonly redis: { readonly REDIS_URL?: string; readonly REDIS_PREFIX?: string };
@@ -55,7 +55,7 @@ export interface Size {
   readonly apps: number;
   readonly apis: number;
   readonly workers: number;
-  /** How often each fault meets each call of the git host, if there are enough calls. */
+  /** How often each fault affects each git host call, if there are enough calls. */
   readonly faultRounds: number;
 }
 
@@ -86,7 +86,7 @@ async function build(
 ): Promise<Omit<Environment, 'close'>> {
   const folder = mkdtempSync(join(tmpdir(), 'coding-drill-'));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  chmodSync(folder, 0o711); // commands run as another user
+  chmodSync(folder, 0o711); // commands run as a different user
   const files = {
     boundaries: join(folder, 'boundaries.jsonl'),
     clients: join(folder, 'clients.jsonl'),
@@ -118,7 +118,7 @@ async function build(
     COMMAND_SANDBOX_CGROUP: cgroups.setting,
     WORKER_SLOTS: '8',
     DRILL_CONTROL: control.url,
-    // Processes are started again all the time: with it, that takes half as long.
+    // Halves the time that processes take to start, because they are restarted constantly.
     NODE_COMPILE_CACHE:
       process.env.NODE_COMPILE_CACHE ?? fileURLToPath(new URL('../../.cache/compiled', import.meta.url)),
   };

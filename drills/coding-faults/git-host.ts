@@ -1,5 +1,5 @@
-// Owns the git host of the drill: the sandbox's, with faults that meet its calls in an order that is drawn from the seed, and what its
-// journal and its repositories say at the end.
+// The drill's git host: the sandbox's git host with faults drawn from the seed, and the final state of its journal
+// and repositories.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { type GitHostEntry, startGitHost } from '../../sandbox/src/git-host/server.ts';
@@ -10,9 +10,9 @@ import { drawGitFaults } from './scripts.ts';
 
 export interface DrillGitHost {
   readonly settings: Readonly<Record<string, string>>;
-  /** Their full names. */
+  /** The repositories' full names. */
   readonly repositories: readonly string[];
-  /** From now on, calls meet faults. */
+  /** Starts injecting faults into calls. */
   startFaults(): void;
   stopFaults(): void;
   read(): HostView;
@@ -22,9 +22,9 @@ export interface DrillGitHost {
 export interface BranchAtHost {
   readonly repository: string;
   readonly name: string;
-  /** What it was set to, in order. */
+  /** The commits that the branch has pointed to, in order. */
   readonly commits: readonly (string | null)[];
-  /** How many commits it has beyond the base branch. */
+  /** The number of commits that are not on the base branch. */
   readonly added: number;
   readonly files: ReadonlyMap<string, string>;
 }
@@ -35,13 +35,13 @@ export interface PullAtHost {
   readonly head: string;
 }
 
-/** What the git host says, from its journal and its repositories. */
+/** The git host's state, from its journal and repositories. */
 export interface HostView {
-  /** Those that were ever created by a push. */
+  /** All branches that a push ever created. */
   readonly branches: readonly BranchAtHost[];
   readonly pulls: readonly PullAtHost[];
   readonly faults: readonly { readonly call: string; readonly fault: string }[];
-  /** Received, also those that changed nothing. */
+  /** The number of pushes received, including pushes that changed nothing. */
   readonly pushes: number;
   readonly creates: number;
 }

@@ -1,6 +1,6 @@
-// Owns the judgement of the drill: by the git host's journal and repositories, by the journals of the clients, of the model and of
-// the boundaries, and by what the API answers at the end as any client sees it.
-import type { Judged } from '../../bench/lib/bench.ts';
+// Judges the drill by the git host's journal and repositories, by the journals of the clients, the model and the
+// boundaries, and by the API's final responses.
+import type { Judged } from '../../harness/bench.ts';
 import type { Ending } from './clients.ts';
 import type { BoundaryLine } from './control.ts';
 import type { BranchAtHost, HostView } from './git-host.ts';
@@ -9,23 +9,26 @@ import { addition, creditsOf, expectFiles, summaryOf, turnsOf } from './plays.ts
 import type { ClientLine } from './requests.ts';
 import { boundaries, gitCalls, gitFaults, type Script } from './scripts.ts';
 
-/** What is compared with the expectations. */
+/** The evidence that is compared with the expectations. */
 export interface Evidence {
   readonly endings: readonly Ending[];
   readonly host: HostView;
   readonly modelCalls: readonly ModelCall[];
   readonly boundaryLines: readonly BoundaryLine[];
   readonly clientLines: readonly ClientLine[];
-  /** The charges of each session, by its id, and what is still reserved. */
+  /** Each session's charges, by session id. `reserved` is the amount that is still reserved. */
   readonly charged: ReadonlyMap<string, number>;
   readonly reserved: number;
-  /** How many sessions the API lists. */
+  /** The number of sessions listed by the API. */
   readonly listed: number;
 }
 
 const cancelledWithinMs = 30_000;
 
-/** Which faults must have occurred: every one at every call of the git host, each at some call, or those that the scripts name. */
+/**
+ * Which faults must have occurred: all faults in all git host calls, each fault in at least one call, or only the
+ * scripted kills.
+ */
 export type Coverage = 'all' | 'some' | 'as_scripted';
 
 export function judge(evidence: Evidence, coverage: Coverage): { judged: Judged[]; faults: Record<string, string[]> } {
@@ -54,7 +57,7 @@ export function judge(evidence: Evidence, coverage: Coverage): { judged: Judged[
 
 const nameOf = ({ number, kind }: Script): string => `session ${number} (${kind})`;
 
-/** A session that had ended before its client could cancel it stays as it was. */
+/** A session that completed before its client could cancel it does not count as cancelled. */
 const isCancelled = ({ cancelledFrom }: Ending): boolean =>
   cancelledFrom !== undefined && cancelledFrom !== 'completed';
 const hasPullRequest = (ending: Ending): boolean => !isCancelled(ending) && ending.script.kind !== 'answer';
@@ -82,7 +85,7 @@ function checkIdentity({ endings, clientLines, listed }: Evidence): string[] {
 
 const slugOf = ({ title }: Script): string => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 
-/** The branches that were ever created for a session. */
+/** Returns all branches that were ever created for a session. */
 function findBranches({ script, app }: Ending, { branches }: HostView): BranchAtHost[] {
   const own = new RegExp(`^plinth/[a-z2-7]{10}-${slugOf(script)}$`);
   return branches.filter(({ repository, name }) => repository === app.repository && own.test(name));
@@ -111,7 +114,10 @@ function checkPullRequests(ending: Ending, host: HostView): string[] {
   return [];
 }
 
-/** The branch was moved once per turn, each time to a commit on the one before, and its files are those of the edits. */
+/**
+ * The branch must have moved once per turn, each time to a commit on top of the previous one, and must contain the
+ * edited files.
+ */
 function checkCommits(ending: Ending, host: HostView): string[] {
   const { script } = ending;
   const [branch] = findBranches(ending, host);
@@ -135,7 +141,7 @@ const checkCancelTime = (ending: Ending): string[] =>
     ? [`${nameOf(ending.script)} took ${ending.settledMs} ms to be cancelled`]
     : [];
 
-/** A step that follows another was asked for only once that one was recorded. So the steps of a turn never go back. */
+/** A step is requested only after the previous step has been recorded, so a turn's steps never go backwards. */
 function listRepeatedSteps(calls: readonly ModelCall[]): string[] {
   const latest = new Map<string, number>();
   return calls.flatMap(({ session, turn, step }) => {

@@ -1,4 +1,4 @@
-// Owns the search for what sessions may leave behind when all have ended: processes, cgroups, folders, and copies of the token.
+// Searches for anything left over after all sessions have ended: processes, cgroups, folders, and copies of the token.
 import { readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import type { Environment } from './environment.ts';
 
 const goneWithinMs = 30_000;
 
-/** Waits until nothing is left, for a while. Returns what is. */
+/** Waits until nothing is left, or until a timeout. Returns what remains. */
 export async function listLeftovers(environment: Environment, watch: DescendantWatch): Promise<string[]> {
   const { sessionFolder, temporary, cgroups, processes } = environment;
-  // Workers remove what others have left when they start, and every minute, if it is older than a minute.
+  // At its start and every minute after that, a worker removes other workers' leftovers that are older than a minute.
   const longAgo = new Date(Date.now() - 10 * 60_000);
   for (const folder of [sessionFolder, temporary])
     for (const name of readdirSync(folder)) utimesSync(join(folder, name), longAgo, longAgo);
@@ -25,7 +25,10 @@ export async function listLeftovers(environment: Environment, watch: DescendantW
   }
 }
 
-/** Where the token of the git host was found. The git host and the database, which has it encrypted, are not searched. */
+/**
+ * Lists the places where the git host's token was found. The git host and the database, which stores the token
+ * encrypted, are not searched.
+ */
 export async function listLeaks(
   environment: Environment,
   watch: DescendantWatch,
@@ -43,7 +46,7 @@ export async function listLeaks(
   return [...watch.leaks, ...inFiles, ...inAnswers];
 }
 
-/** All that a person can see of a session. */
+/** Reads everything about a session that a user can see. */
 async function readPublic({ processes }: Environment, { app, last }: Ending): Promise<[string, string][]> {
   const [api = ''] = processes.apis;
   const session = `/api/apps/${app.id}/imported/sessions/${last.id}`;
@@ -59,7 +62,7 @@ async function readPublic({ processes }: Environment, { app, last }: Ending): Pr
 
 const streamedWithinMs = 300;
 
-/** All events so far. */
+/** Reads all events so far. */
 async function readEvents(url: string, token: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let text = '';

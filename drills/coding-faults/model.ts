@@ -1,4 +1,4 @@
-// Owns the model of the drill: it plays the steps of each session, and keeps a journal of every call that it got.
+// The drill's model. It plays each session's steps, and records every call it receives in a journal.
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChatRequest, type ModelSandbox, startModelSandbox } from '../../sandbox/src/model.ts';
@@ -11,16 +11,16 @@ export interface ModelCall {
   readonly at: string;
   readonly session: number;
   readonly turn: number;
-  /** 1 for the first call of a turn. */
+  /** Starts at 1 in each turn. */
   readonly step: number;
-  /** How often the request contains what a person added to the turn. */
+  /** How often the request contains the message that a user added to the turn. */
   readonly additions: number;
 }
 
 const thinkingMs = { least: 20, most: 200 };
 
 export interface DrillModel extends ModelSandbox {
-  /** Resolved when the model is asked for this step of the first turn. */
+  /** Resolves when the model is asked for this step in the first turn. */
   whenAsked(session: number, step: number): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function startDrillModel(
   };
 }
 
-/** The last prompt of a person names session and turn; what the model said after it are the steps before this one. */
+/** The user's last prompt names the session and the turn. The model's messages after it are the earlier steps. */
 function identify({ messages }: ChatRequest): Omit<ModelCall, 'at'> {
   const prompts = messages.map(({ role, content }) => (role === 'user' ? readPrompt(toText(content)) : undefined));
   const at = prompts.findLastIndex((prompt) => prompt !== undefined);

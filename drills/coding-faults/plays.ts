@@ -1,9 +1,9 @@
-// Owns what the agent does in each session, step by step, and which files result if each step took effect once. The lines that are
-// added to files make a step that took effect twice visible.
+// The agent's actions in each session, step by step, and the files that result if each step takes effect exactly
+// once. Steps add lines to files, so a step that took effect twice is visible.
 import type { ModelReply } from '../../sandbox/src/model.ts';
 import type { Kind, Script } from './scripts.ts';
 
-/** Of every repository, on its base branch. */
+/** The files on every repository's base branch. */
 export const baseFiles: ReadonlyMap<string, string> = new Map([
   ['README.md', '# Drill\n\nEvery session adds lines.\n'],
   ['notes.txt', 'begin of the notes\nend of the notes\n'],
@@ -15,7 +15,7 @@ type ToolCall = NonNullable<ModelReply['tool_calls']>[number];
 
 interface Step {
   readonly calls: readonly ToolCall[];
-  /** What they do to the files. */
+  /** Applies the calls' effect to the files. */
   readonly change: (files: Map<string, string>) => void;
 }
 
@@ -35,7 +35,7 @@ const write = (path: string, content: string): Step => ({
   change: (files) => void files.set(path, content),
 });
 
-/** Runs in bubblewrap. */
+/** The command runs in bubblewrap. */
 const appendByCommand = (path: string, line: string): Step => ({
   calls: [{ name: 'run_command', arguments: { command: `echo '${line}' >> ${path} && sleep 0.2 && wc -l ${path}` } }],
   change: (files) => void files.set(path, `${files.get(path) ?? ''}${line}\n`),
@@ -60,13 +60,13 @@ const askApproval = withoutChange({
   arguments: { title: 'Delete old.txt', description: 'Nobody reads it.', action: 'delete_files', details: 'old.txt' },
 });
 
-/** Ends only if it is stopped. Leaves processes behind that have left its session. */
+/** Ends only when stopped. Starts background processes that have left its process session. */
 const sleepForLong = withoutChange({
   name: 'run_command',
   arguments: { command: 'setsid sleep 300 & nohup sleep 300 & sleep 300' },
 });
 
-/** The steps of a turn. After the last one, the model says that it is done. */
+/** Returns a turn's steps. After the last step, the model reports that it is done. */
 function listSteps({ number, kind }: Pick<Script, 'number' | 'kind'>, turn: number): readonly Step[] {
   const path = `sessions/${number}/turn-${turn}.txt`;
   const edits = [
@@ -85,7 +85,7 @@ function listSteps({ number, kind }: Pick<Script, 'number' | 'kind'>, turn: numb
   return byKind[kind] ?? edits;
 }
 
-/** What the model says in this step, which is 1 for the first of a turn. */
+/** Returns the model's reply. A turn's first step is 1. */
 export function playStep(script: Script, turn: number, step: number): ModelReply {
   const calls = listSteps(script, turn)[step - 1]?.calls;
   if (calls === undefined) return { text: summaryOf(script, turn), usage };
@@ -98,26 +98,26 @@ export const summaryOf = ({ number }: Pick<Script, 'number'>, turn: number): str
 export const promptOf = ({ number }: Pick<Script, 'number'>, turn: number): string =>
   `Carry out session ${number} turn ${turn}.`;
 
-/** What a person adds while the agent works. */
+/** The message that a user adds while the agent is working. */
 export const addition = 'Please be quick.';
 
-/** Undefined for a message that is only added to a turn. */
+/** Reads the session and the turn from a prompt. Returns undefined for a message that only adds to a turn. */
 export function readPrompt(text: string): { number: number; turn: number } | undefined {
   const [, number, turn] = [...text.matchAll(/Carry out session (\d+) turn (\d+)\./g)].at(-1) ?? [];
   return number === undefined ? undefined : { number: Number(number), turn: Number(turn) };
 }
 
-/** One credit per step. */
+/** This usage costs one credit per step. */
 const usage = { prompt_tokens: 9_900, completion_tokens: 100 };
 const leastCreditsOfTurn = 2;
 
-/** What a turn costs that ended by itself. */
+/** The cost of a turn that was not cancelled. */
 export const creditsOf = (script: Pick<Script, 'number' | 'kind'>, turn: number): number =>
   Math.max(leastCreditsOfTurn, listSteps(script, turn).length + 1);
 
 export const turnsOf = (kind: Kind): number => (kind === 'follow_up' ? 2 : 1);
 
-/** The files of the branch after these turns. */
+/** Returns the files on the branch after these turns. */
 export function expectFiles(
   script: Pick<Script, 'number' | 'kind'>,
   turns = turnsOf(script.kind),

@@ -1,5 +1,5 @@
-// A process of the drill: the API or a worker as the command line starts it. A worker asks the drill at every boundary of a session
-// whether it may go on; the drill kills it there, or answers.
+// A process in the drill: the API or a worker, as the command line starts it. At every session boundary, a worker calls
+// the drill, which kills it there or lets it continue.
 import { flushCompileCache } from 'node:module';
 import { serve } from '../../server/src/commands/api.ts';
 import { worker } from '../../server/src/commands/worker.ts';
@@ -12,6 +12,6 @@ async function onSessionBoundary(boundary: Boundary, session_id: string): Promis
   await fetch(process.env.DRILL_CONTROL as string, { method: 'POST', body: JSON.stringify(arrival) });
 }
 
-flushCompileCache(); // a process that is killed writes nothing for those after it
+flushCompileCache(); // now, because a killed process cannot write the cache
 if (process.argv[2] === 'worker') await worker({ onSessionBoundary });
 else await serve(readConfig());

@@ -1,5 +1,5 @@
-// Owns the requests of a client about one session: sent to any API process, repeated blindly under the same key until they are
-// answered, and written to a journal with their answers.
+// A client's requests about one session. They are sent to any API process, repeated blindly with the same key
+// until they get a response, and recorded in a journal with their responses.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallResult, call } from '../../server/test/support/client.ts';
@@ -15,12 +15,12 @@ export interface DrillApp {
 
 export type Action = 'launch' | 'read' | 'answer' | 'stale_answer' | 'second_answer' | 'message' | 'cancel' | 'settled';
 
-/** A line of the clients' journal. */
+/** A line in the clients' journal. */
 export interface ClientLine {
   readonly at: string;
   readonly session: number;
   readonly action: Action;
-  /** Undefined: the connection was lost. */
+  /** Undefined if the connection was lost. */
   readonly status?: number | undefined;
   readonly code?: string | undefined;
   readonly session_id?: string | undefined;
@@ -40,9 +40,9 @@ export interface SessionAnswer {
 }
 
 export interface SessionRequests {
-  /** `count` at once, all with the same key. `onId` is called with each answer. */
+  /** Sends `count` concurrent launches with the same key. Calls `onId` for each successful response. */
   launch(count: number, onId: (id: string) => void): Promise<CallResult[]>;
-  /** The methods below are about the session that was launched. */
+  /** This and the following methods are about the launched session. */
   read(): Promise<SessionAnswer>;
   waitFor(isReached: (session: SessionAnswer) => boolean): Promise<SessionAnswer>;
   waitForEnd(): Promise<SessionAnswer>;
@@ -88,7 +88,7 @@ export function createRequests(deps: RequestDeps, script: Script, app: DrillApp)
     return got;
   }
 
-  /** Repeats it until the answer is not an outage. */
+  /** Repeats the request until it gets a response that is not an outage. */
   async function insist(sent: Sent): Promise<CallResult> {
     for (;;) {
       const got = await sendOnce(sent);

@@ -1,5 +1,5 @@
-// Owns what is to happen in each session of the drill: drawn from the seed before anything starts, so that every boundary and every
-// fault of the git host has its turn, however the processes race.
+// Each session's script. Scripts are drawn from the seed in advance, so every boundary and every git host fault is
+// covered, regardless of how the processes race.
 import type { Fault } from '../../sandbox/src/faults.ts';
 import { type Boundary, boundaries } from '../../server/src/features/coding-sessions/index.ts';
 import type { Random } from '../lib/random.ts';
@@ -8,7 +8,7 @@ export { type Boundary, boundaries };
 
 export const gitCalls = ['fetch', 'push', 'list_pulls', 'create_pull'] as const;
 
-/** Those of the sandbox that go away by themselves. */
+/** The sandbox's temporary faults. */
 export const gitFaults = ['drop_before', 'drop_after', 'delay', 'duplicate', 'error_before', 'error_after'] as const;
 
 export const kinds = [
@@ -30,26 +30,26 @@ export type Kind = (typeof kinds)[number];
 
 export interface Kill {
   readonly boundary: Boundary;
-  /** 1: the first time that the session comes there. */
+  /** 1 means the first time that the session reaches the boundary. */
   readonly occurrence: number;
 }
 
 export interface Script {
-  /** 1 for the first session. */
+  /** Starts at 1. */
   readonly number: number;
   readonly kind: Kind;
   readonly key: string;
   readonly title: string;
-  /** Which of the apps. */
+  /** The app's index. */
   readonly app: number;
-  /** How many clients send the launch at once, with the same key. */
+  /** The number of concurrent launch requests with the same key. */
   readonly launches: number;
   readonly kills: readonly Kill[];
-  /** How long a person takes to answer, or to send the next message. */
+  /** How long the user takes to answer or to send the next message. */
   readonly pauseMs: number;
 }
 
-/** One of each kind, and those that make pull requests more often. */
+/** One session of each kind, but two of `edit` and `command`, which open pull requests. */
 const quickKinds: readonly Kind[] = kinds.flatMap((kind) =>
   kind === 'edit' || kind === 'command' ? [kind, kind] : kind,
 );
@@ -57,7 +57,7 @@ const quickKinds: readonly Kind[] = kinds.flatMap((kind) =>
 const opensPullRequest = (kind: Kind): boolean =>
   ['edit', 'command', 'question', 'approval', 'follow_up', 'folded_message'].includes(kind);
 
-/** The boundaries that a session of this kind passes before its end, or before it is cancelled. */
+/** Lists the boundaries that a session of this kind passes before it ends or is cancelled. */
 function listBoundaries(kind: Kind): readonly Boundary[] {
   const until = (last: Boundary) => boundaries.slice(0, boundaries.indexOf(last) + 1);
   if (opensPullRequest(kind)) return boundaries;
@@ -68,7 +68,7 @@ function listBoundaries(kind: Kind): readonly Boundary[] {
   return until('step_recorded');
 }
 
-/** These are passed in every step. */
+/** The boundaries that every step passes. */
 const ofSteps: ReadonlySet<Boundary> = new Set(['step_inserted', 'model_answered', 'tools_ran', 'step_recorded']);
 
 export interface Plan {
@@ -84,7 +84,7 @@ export function drawScripts({ sessions, apps, killedTwice }: Plan, random: Rando
     const number = index + 1;
     const kind = quickKinds[index % quickKinds.length] as Kind;
     const wanted = random() < killedTwice ? 2 : 1;
-    // Few kinds come to the last boundaries, so these begin there.
+    // Few kinds reach the last boundaries, so those kinds are killed there first.
     const kills = pick('kill', listBoundaries(kind), wanted, opensPullRequest(kind)).map((boundary) => ({
       boundary,
       occurrence: ofSteps.has(boundary) && kind !== 'answer' ? 1 + Math.floor(random() * 2) : 1,
@@ -105,7 +105,7 @@ export function drawScripts({ sessions, apps, killedTwice }: Plan, random: Rando
 
 const spares = 6;
 
-/** For kills that could not be done in the session that they were drawn for. */
+/** Creates sessions for kills that were not possible in the session they were drawn for. */
 export const drawSpares = ({ sessions, apps }: Pick<Plan, 'sessions' | 'apps'>): Script[] =>
   Array.from({ length: spares }, (_, index) => {
     const number = sessions + 1 + index;
@@ -122,7 +122,7 @@ export const drawSpares = ({ sessions, apps }: Pick<Plan, 'sessions' | 'apps'>):
     };
   });
 
-/** Every fault for every call, `rounds` times, in a random order, with one or two calls in between that pass. */
+/** Draws every fault for every call `rounds` times, in random order, with one or two successful calls in between. */
 export const drawGitFaults = (rounds: number, random: Random): Fault[] =>
   gitCalls.flatMap((call) =>
     shuffle(Array.from({ length: rounds }, () => gitFaults).flat(), random).map(
@@ -130,7 +130,10 @@ export const drawGitFaults = (rounds: number, random: Random): Fault[] =>
     ),
   );
 
-/** Picks those that were picked least often before under the same name; of several, at random, or those that come last. */
+/**
+ * Picks the items that were picked least often under the same name. Ties are broken at random, or in favour of the last
+ * items.
+ */
 function createPicker(random: Random) {
   const counts = new Map<string, number>();
   return <Item extends string>(name: string, items: readonly Item[], count: number, prefersLast = false): Item[] =>

@@ -1,27 +1,27 @@
-// What the workers of the deploy drill do: rows of a queue table with several steps, by the code of one of two releases. The
-// second release adds the step `check` after the one in which a row waits.
+// The drill's work: rows in a queue table with several steps, which two releases of the code can run. The second
+// release adds the step `check` after the step in which a row waits.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { createQueueTable } from '../../harness/queue-table.ts';
 import type { Queue, QueueRow } from '../../server/src/kit/background/queues/queue.ts';
-import { createQueueTable } from '../lib/queue-table.ts';
 
 export const tables = `
   create table drill_effects (row_id uuid not null, step text not null, at timestamptz not null default clock_timestamp());
   ${createQueueTable('drill_rollouts', "kind text not null, next_step text not null default 'first'")}`;
 
-/** What a row does between its first step and the others. */
+/** What a row does between its first step and the later ones. */
 export const kinds = ['waits', 'sleeps', 'works'] as const;
 export type Kind = (typeof kinds)[number];
 export type Release = '1' | '2';
 export type Step = 'first' | 'middle' | 'check' | 'second' | 'third';
 
-/** Which steps a release knows, in order. */
+/** The steps that each release knows, in order. */
 export const stepsOf: Readonly<Record<Release, readonly Step[]>> = {
   1: ['first', 'middle', 'second', 'third'],
   2: ['first', 'middle', 'check', 'second', 'third'],
 };
 
-/** One line of the journal: a run began. */
+/** A journal line, written when a run begins. */
 export interface RunLine {
   readonly id: string;
   readonly step: Step;
@@ -33,7 +33,7 @@ interface RolloutRow extends QueueRow {
   readonly next_step: Step;
 }
 
-/** Longer than the drill: it makes these rows due itself. */
+/** Longer than the drill, because the drill itself makes these rows due. */
 const signalMs = 10 * 60_000;
 const waitsAfter: Partial<Record<Step, Partial<Record<Kind, number>>>> = {
   first: { waits: signalMs, sleeps: 6_000 },
@@ -48,7 +48,8 @@ export const createQueue = (release: Release, journal: (line: RunLine) => void):
   concurrency: 400,
   perOwner: 400,
   timeoutMs: 60_000,
-  // Without end: a row whose next step this release doesn't know fails until a worker of the other release claims it.
+  // Retries without limit. If this release does not know a row's next step, the row fails until a worker with the other
+  // release claims it.
   retryMs: () => 200,
   outcomeColumns: { next_step: 'text' },
   async run({ id, kind, next_step: step }) {

@@ -1,7 +1,8 @@
-// A worker of the deploy drill, with the queue's code as of one release: DRILL_RELEASE is 1 or 2.
+// A worker in the deploy drill that runs one release's queue code. DRILL_RELEASE is 1 or 2.
+
+import { runDrillWorker } from '../../harness/worker.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import { openJournal } from '../lib/journal-file.ts';
-import { runDrillWorker } from '../lib/worker.ts';
 import { createQueue, type Release, type RunLine } from './work.ts';
 
 const { DRILL_URL: url = '', DRILL_RELEASE = '1', DRILL_JOURNAL: journal = '' } = process.env;

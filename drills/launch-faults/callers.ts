@@ -1,15 +1,15 @@
-// Owns the callers of the drill, who repeat every request blindly, at any process, until they get an answer that says how it ended.
+// The drill's callers. They repeat every request blindly, on any process, until the response states the outcome.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../server/src/kit/ids.ts';
 import { type CallResult, call } from '../../server/test/support/client.ts';
 import type { Random } from '../lib/random.ts';
 import type { DrillApp, Environment } from './environment.ts';
 
-/** One request with its answer. Undefined: the connection was lost. */
+/** A request and its response. The status is undefined if the connection was lost. */
 export interface Attempt {
   readonly kind: Kind;
   readonly app: DrillApp;
-  /** The draft of a launch, or the id of a campaign. */
+  /** The launch's draft id, or the campaign's or app's id. */
   readonly of: string;
   readonly sentAt: number;
   readonly answeredAt: number;
@@ -34,7 +34,7 @@ export interface Callers {
   launch(draft: Draft): Promise<LaunchedCampaign>;
   change(kind: 'pause' | 'resume' | 'update' | 'delete', campaign: LaunchedCampaign): Promise<void>;
   deleteApp(app: DrillApp): Promise<void>;
-  /** What Plinth lists. */
+  /** Returns the campaigns that Plinth lists. */
   listCampaigns(app: DrillApp): Promise<readonly ListedCampaign[]>;
   restoreApp(app: DrillApp): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface ListedCampaign {
   readonly primary_status_reasons: readonly string[];
 }
 
-/** The answers from which it is not known whether the campaign exists, or has the status. */
+/** Whether the response does not state if the campaign exists or has the requested status. */
 export const isAmbiguous = ({ status, code }: Pick<Attempt, 'status' | 'code'>): boolean =>
   status === undefined ||
   code === 'ad_platform_timeout' ||
@@ -59,7 +59,10 @@ export function createCallers({ processes, imageUrl }: Environment, random: Rand
   const attempts: Attempt[] = [];
   const chooseApi = () => processes.apis[Math.floor(random() * processes.apis.length)] as string;
 
-  /** Repeats it until `isEnd`, without reading what the answer advises. Sometimes two at once, as impatient people do. */
+  /**
+   * Repeats the request until `isEnd` returns true, regardless of what the response advises. Sometimes sends two
+   * concurrently, as impatient users do.
+   */
   async function insist(
     what: { kind: Kind; app: DrillApp; of: string },
     request: { method: string; path: string; body?: object; headers?: Record<string, string> },

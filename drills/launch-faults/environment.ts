@@ -1,13 +1,15 @@
-// Owns what the drill runs against: servers of its own for the database, Redis, the ad platform, payments and images; the processes;
-// and workspaces whose apps can be advertised.
+// The drill's environment: its own servers for the database, Redis, the ad platform, payments and images, Plinth's
+// processes, and workspaces whose apps can be advertised.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
-import { createBenchApp, createBenchUser, createBenchWorkspace } from '../../bench/lib/fixtures.ts';
-import { type OwnPostgres, startPostgres } from '../../bench/lib/postgres.ts';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from '../../harness/fixtures.ts';
+import { type OwnPostgres, startPostgres } from '../../harness/postgres.ts';
+import { type Processes, startProcesses } from '../../harness/processes.ts';
+import { startRedis } from '../../harness/redis.ts';
 import {
   type AdPlatformOptions,
   type AdPlatformSandbox,
@@ -25,15 +27,13 @@ import { openDatabase } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import type { Db, Tables } from '../../server/src/tables.ts';
 import { call } from '../../server/test/support/client.ts';
-import { type Processes, startProcesses } from '../lib/processes.ts';
-import { startRedis } from '../lib/redis.ts';
 
 const program = fileURLToPath(new URL('process.ts', import.meta.url));
 
 export interface DrillApp {
   readonly id: string;
   readonly token: string;
-  /** Its campaigns are enabled by their launch. */
+  /** Whether launching a campaign also enables it. */
   readonly isTracked: boolean;
 }
 
@@ -42,9 +42,9 @@ export interface Environment {
   readonly platform: AdPlatformSandbox;
   readonly postgres: OwnPostgres;
   readonly processes: Processes;
-  /** For PERFORMANCE_MAX campaigns. */
+  /** An image for PERFORMANCE_MAX campaigns. */
   readonly imageUrl: string;
-  /** Whether a campaign with this id at the platform is in our records now. */
+  /** Whether Plinth currently has a record of a campaign with this platform id. */
   isRecorded(platformCampaignId: string): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -131,7 +131,7 @@ function sendPixel(socket: NodeJS.WritableStream): void {
   socket.end(png);
 }
 
-/** One country is enough, and takes less time than the bundled catalogue. */
+/** Imports only one country, which is sufficient and faster than the bundled catalogue. */
 async function importCountry(db: Db, folder: string): Promise<void> {
   const [file, bundled] = [join(folder, 'locations.csv'), join(folder, 'bundled.gz')];
   const columns = 'Criteria ID,Name,Canonical Name,Parent ID,Country Code,Target Type,Status';
@@ -145,7 +145,7 @@ async function enterCard(api: string, token: string): Promise<void> {
   await fetch(body.url, { method: 'POST', body: 'number=4242424242424242', redirect: 'manual' });
 }
 
-/** As verifyTracking does after it has looked at the published page, which is not what the drill is about. */
+/** Records verifyTracking's result without loading the published page, which this drill does not test. */
 async function recordTracking(db: Db, app_id: string, user: string): Promise<void> {
   const deployment = newId();
   await sql`insert into deployments (workspace_id, app_id, id, revision, files, files_bytes, created_date, created_by)

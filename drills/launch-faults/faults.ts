@@ -1,5 +1,5 @@
-// Owns the faults of the drill: each request to the ad platform may meet one, chosen so that every kind meets every step; processes are
-// killed, and PostgreSQL crashes.
+// The drill's faults. Requests to the ad platform fail at random, such that every kind of fault affects every
+// step. Processes are killed, and PostgreSQL crashes.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AdPlatformEntry } from '../../sandbox/src/ad-platform/server.ts';
 import { type Fault, type FaultKind, faultKinds } from '../../sandbox/src/faults.ts';
@@ -8,15 +8,15 @@ import type { Environment } from './environment.ts';
 import { type Step, stepOf } from './platform-view.ts';
 
 export interface PlatformFaults {
-  /** For the ad platform. */
+  /** The ad platform calls this function before it handles a request. */
   intercept(received: AdPlatformEntry): Promise<Fault | undefined>;
   start(): void;
   stop(): void;
-  /** The campaigns that were to be enabled before Plinth had recorded their ids. */
+  /** Campaigns that were enabled before Plinth had recorded their ids. */
   readonly enabledUnrecorded: readonly string[];
 }
 
-/** A third of the changes, and a tenth of the reads. */
+/** The share of requests that get a fault: about a third of the changes and a tenth of the reads. */
 const shares: Readonly<Record<Step, number>> = {
   account: 0.4,
   dry_run: 0.15,
@@ -36,7 +36,7 @@ export function createPlatformFaults(
   let isActive = false;
   const counts = new Map<string, number>();
   const enabledUnrecorded: string[] = [];
-  /** The kind that has met this step least often. */
+  /** Chooses the kind of fault that has affected this step least often. */
   const choose = (step: Step): FaultKind => {
     const count = (kind: FaultKind) => counts.get(`${step} ${kind}`) ?? 0;
     const least = Math.min(...faultKinds.map(count));
@@ -65,7 +65,7 @@ export function createPlatformFaults(
   };
 }
 
-/** Of a request that sets a status. */
+/** Returns the campaign id from a request that sets a status. */
 function readCampaignId({ body }: AdPlatformEntry): string {
   const [, id = ''] = /campaigns\/(\d+)"/.exec(JSON.stringify(body)) ?? [];
   return id;
@@ -77,7 +77,7 @@ export interface ProcessFaults {
   readonly databaseCrashes: number;
 }
 
-/** Kills a process every few seconds, and crashes the database now and then, until the signal. */
+/** Kills a process every few seconds and occasionally crashes the database, until the signal is aborted. */
 export async function breakProcesses(
   { processes, postgres }: Environment,
   random: Random,
@@ -96,7 +96,7 @@ export async function breakProcesses(
       nextCrashAt = Date.now() + crashEveryMs;
     }
     const kind = random() < 0.6 ? 'worker' : 'api';
-    // One of each stays, so that on a slow machine something is done in between.
+    // Always leaves one process of each kind running, so even a slow machine makes progress between kills.
     if (processes.kill(kind, (ready) => (ready > 1 ? Math.floor(random() * ready) : -1)))
       counts[kind === 'api' ? 'apis' : 'workers'] += 1;
   }

@@ -1,4 +1,4 @@
-// Owns the judgement of the drill: what Plinth lists and answered, compared with the platform's own journal.
+// Judges the drill by comparing Plinth's lists and responses with the platform's own journal.
 import type { AdPlatformEntry } from '../../sandbox/src/ad-platform/server.ts';
 import { type Attempt, isAmbiguous, type ListedCampaign } from './callers.ts';
 import type { DrillApp } from './environment.ts';
@@ -9,7 +9,7 @@ export interface Lists {
   readonly listed: readonly ListedCampaign[];
 }
 
-/** Sentences about what differs between the platform and our lists. Expected: none. */
+/** Describes each difference between the platform and Plinth's lists. There should be none. */
 export function compare(lists: readonly Lists[], atPlatform: readonly CampaignAtPlatform[]): string[] {
   const faults: string[] = [];
   const known = new Map<string, ListedCampaign>();
@@ -34,13 +34,16 @@ export function compare(lists: readonly Lists[], atPlatform: readonly CampaignAt
   return faults;
 }
 
-/** The drafts that have more than one campaign. The names end with the launch key in brackets. */
+/** Lists drafts that have more than one campaign. Campaign names end with the launch key in brackets. */
 export function listDuplicates(atPlatform: readonly CampaignAtPlatform[]): string[] {
   const byDraft = Map.groupBy(atPlatform, ({ appId, name }) => `${appId} ${name.replace(/ \[\w+\]$/, '')}`);
   return [...byDraft].flatMap(([draft, campaigns]) => (campaigns.length > 1 ? draft : []));
 }
 
-/** Answers 200 that were not true: the campaign did not have the status at any time between the request and the answer. */
+/**
+ * Lists responses with status 200 that were untrue: the campaign never had the status between the request and the
+ * response.
+ */
 export function listUntrueAnswers(
   attempts: readonly Attempt[],
   lists: readonly Lists[],
@@ -59,7 +62,7 @@ export function listUntrueAnswers(
   });
 }
 
-/** Campaigns that were enabled when the deletion of their app was answered. */
+/** Lists campaigns that were enabled between the confirmed deletion of their app and its restoration. */
 export function listEnabledOfDeleted(
   attempts: readonly Attempt[],
   atPlatform: readonly CampaignAtPlatform[],
@@ -77,7 +80,7 @@ export function listEnabledOfDeleted(
   );
 }
 
-/** How long it took from an ambiguous answer, or the last fault after it, to an answer that says what is true. In ms. */
+/** The time from each ambiguous response, or from the last fault after it, to a definite response, in ms. */
 export function measureSettling(
   attempts: readonly Attempt[],
   journal: readonly AdPlatformEntry[],
@@ -91,7 +94,7 @@ export function measureSettling(
     let answeredUntil = 0;
     for (const attempt of all.toSorted((a, b) => a.answeredAt - b.answeredAt)) {
       if (isAmbiguous(attempt)) {
-        // Of two requests at once, one may be lost while the other is answered: then the caller knows.
+        // If one of two concurrent requests is lost and the other gets a response, the caller knows the outcome.
         if (attempt.sentAt > answeredUntil) since ??= attempt.answeredAt;
         continue;
       }

@@ -1,5 +1,5 @@
-// Owns what the ad platform's own journal says: which campaigns it has had, with the times of their statuses, and which requests met
-// which fault.
+// Reads the ad platform's own journal: all campaigns it has had, with their status history, and which faults affected
+// which requests.
 import type { AdPlatformEntry } from '../../sandbox/src/ad-platform/server.ts';
 import type { Resource } from '../../sandbox/src/ad-platform/state.ts';
 import { type FaultKind, faultKinds } from '../../sandbox/src/faults.ts';
@@ -12,7 +12,7 @@ export interface StatusTime {
 export interface CampaignAtPlatform {
   readonly id: string;
   readonly customerId: string;
-  /** The account is named after its app. */
+  /** Read from the account's name, which begins with the app's id. */
   readonly appId: string;
   readonly name: string;
   readonly status: string;
@@ -44,7 +44,7 @@ export function readCampaigns(journal: readonly AdPlatformEntry[]): CampaignAtPl
   });
 }
 
-/** Whether a campaign had the status at some time of the interval. */
+/** Whether a campaign had the status at any time in the interval. */
 export function hadStatus({ statuses }: CampaignAtPlatform, status: string, from: number, to: number): boolean {
   return statuses.some((each, index) => {
     const until = statuses[index + 1]?.at ?? Number.POSITIVE_INFINITY;
@@ -55,7 +55,7 @@ export function hadStatus({ statuses }: CampaignAtPlatform, status: string, from
 export const steps = ['account', 'dry_run', 'create', 'enable', 'pause', 'remove', 'update', 'read'] as const;
 export type Step = (typeof steps)[number];
 
-/** What a request is for. Undefined: something else. */
+/** Returns the step that a request belongs to. Undefined if it belongs to none. */
 export function stepOf({ call, body }: AdPlatformEntry): Step | undefined {
   if (call === 'createCustomerClient') return 'account';
   if (call === 'search') return 'read';
@@ -72,7 +72,7 @@ export function stepOf({ call, body }: AdPlatformEntry): Step | undefined {
   return 'update';
 }
 
-/** How often each fault has met each step. */
+/** Counts how often each fault has affected each step. */
 export function countFaults(journal: readonly AdPlatformEntry[]): Record<Step, Partial<Record<FaultKind, number>>> {
   const counts = Object.fromEntries(steps.map((step) => [step, {}])) as Record<
     Step,
@@ -91,7 +91,7 @@ export const listMissingFaults = (counts: ReturnType<typeof countFaults>): strin
     faultKinds.flatMap((fault) => ((counts[step][fault] ?? 0) > 0 ? [] : [`${fault} at ${step}`])),
   );
 
-/** When requests of an account met a fault. */
+/** Returns the times at which faults affected an account's requests. */
 export const listFaultTimes = (journal: readonly AdPlatformEntry[], customerId: string): number[] =>
   journal.flatMap(({ event, fault, customer_id, at }) =>
     event === 'received' && fault !== undefined && customer_id === customerId ? Date.parse(at) : [],

@@ -1,5 +1,5 @@
-// A process of the drill: the API or a worker as the command line starts it. The times of advertising pass faster in a quick run, and
-// images are fetched from a server of the drill.
+// A process in the drill: the API or a worker, as the command line starts it. A quick run has shorter advertising time
+// limits. Images are fetched from the drill's own server.
 import { Resolver } from 'node:dns/promises';
 import type { createApp } from '../../server/src/app.ts';
 import { serve } from '../../server/src/commands/api.ts';
@@ -14,7 +14,8 @@ const adsTimes: AdsTimes = {
   ...faster,
   emptyReads,
   resendMs: resendMs.map((ms) => ms / speed),
-  // Campaigns that arrive very late are found by the comparison of all, for which nobody waits an hour here.
+  // Campaigns that appear very late are found by comparing all campaigns. With the default limits, that takes up to an
+  // hour, which is too long for a drill.
   enabledStatusMs: 20_000,
   otherStatusMs: 20_000,
 };

@@ -1,14 +1,14 @@
-// Owns when faults are injected: at random times, drawn from a seed so that a run can be repeated.
+// The fault schedule. Faults are injected at random times, drawn from a seed so that a run can be reproduced.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from './random.ts';
 
 export interface FaultTime<Fault extends string> {
   readonly fault: Fault;
-  /** Seconds after the start. */
+  /** The time in seconds after the start. */
   readonly at: number;
 }
 
-/** Draws a time within these seconds for each fault, as often as it is to be injected. */
+/** Draws a time within these seconds for each injection. */
 export function drawTimes<Fault extends string>(
   counts: Readonly<Record<Fault, number>>,
   seconds: number,
@@ -20,7 +20,10 @@ export function drawTimes<Fault extends string>(
     .sort((a, b) => a.at - b.at);
 }
 
-/** Injects each fault at its time. `inject` returns false if there was nothing to break. Returns how often each was injected. */
+/**
+ * Injects each fault at its scheduled time. `inject` returns false if there was nothing to break. Returns how often
+ * each fault was injected.
+ */
 export async function injectAt<Fault extends string>(
   times: readonly FaultTime<Fault>[],
   inject: (fault: Fault) => Promise<boolean>,

@@ -1,4 +1,4 @@
-// Owns journals of drills on disk: one JSON object per line. A line is written before anything is done because of it.
+// The drills' journals on disk: one JSON object per line. Each line is written before its entry is acted on.
 import { openSync, readFileSync, writeSync } from 'node:fs';
 
 export function openJournal<Line>(file: string): (line: Line) => void {
@@ -6,7 +6,7 @@ export function openJournal<Line>(file: string): (line: Line) => void {
   return (line) => void writeSync(journal, `${JSON.stringify(line)}\n`);
 }
 
-/** The lines that are complete. */
+/** Reads all lines that were written completely. */
 export const readJournal = <Line>(file: string): Line[] =>
   readFileSync(file, 'utf8')
     .split('\n')

@@ -1,10 +1,10 @@
-// Owns how much memory processes use, as the kernel reports it.
+// Measures processes' memory, as reported by the kernel.
 import { readFileSync } from 'node:fs';
 
 const pageBytes = 4096;
 const everyMs = 100;
 
-/** Resident memory in MB. 0 if the process has ended. */
+/** A process's resident memory, in MB. 0 if the process has ended. */
 export function residentMb(pid: number): number {
   try {
     return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * pageBytes) / 1e6;
@@ -14,12 +14,12 @@ export function residentMb(pid: number): number {
 }
 
 export interface MemoryWatch {
-  /** The most since the last call, in MB. */
+  /** Returns the peak since the last call, in MB. */
   takePeak(): number;
   stop(): void;
 }
 
-/** Watches the processes that `pids` names at each look, because a process may be restarted. */
+/** Samples the processes that `pids` currently returns, because a process may be restarted. */
 export function watchMemory(pids: () => readonly number[]): MemoryWatch {
   let peak = 0;
   const look = () => {

@@ -1,11 +1,11 @@
-// Owns a TCP proxy that can cut a process off as if its host were lost: connections stay open, but nothing passes.
+// A TCP proxy that can cut off a process as if its host had failed: connections stay open, but no data passes.
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy {
   readonly port: number;
   /** Drops all traffic in both directions, without closing connections. */
   dropTraffic(): void;
-  /** Lets new connections pass again; the old ones stay dead. */
+  /** Accepts new connections again. Old connections stay dead. */
   restore(): void;
   close(): void;
 }

@@ -1,8 +1,8 @@
-// Owns random numbers that are drawn from a seed, so that a run can be repeated.
+// Random numbers drawn from a seed, so a run can be reproduced.
 
 export type Random = () => number;
 
-/** mulberry32 */
+/** The mulberry32 generator. */
 export function randomFrom(seed: number): Random {
   let state = seed;
   return () => {

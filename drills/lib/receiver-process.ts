@@ -1,12 +1,15 @@
-// Owns the receiver of a drill: a program in a process of its own, which is never killed, listens over HTTPS on addresses of
-// loopback, and keeps a journal.
+// A drill's receiver: a program in its own process that is never killed, listens over HTTPS on loopback addresses,
+// and keeps a journal.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Certificate, makeAuthority } from '../../sandbox/src/certificates.ts';
 
-/** The first message that the program gets, as `listen`. It answers with its `port`, the same on all addresses. */
+/**
+ * The content of the first message to the program, `listen`. The program replies with its `port`, which is the same on
+ * all addresses.
+ */
 export interface ListenOptions {
   readonly journal: string;
   readonly addresses: readonly string[];
@@ -14,7 +17,7 @@ export interface ListenOptions {
 }
 
 export interface ReceiverProcess {
-  /** A file with the certificate that clients have to trust. */
+  /** A file with the certificate that clients must trust. */
   readonly authority: string;
   readonly port: number;
   send(command: object): void;

@@ -1,4 +1,4 @@
-// The attacker, in its own niced process: runs one way at a time, and holds back so that it uses less than half a core.
+// The attacker, in its own niced process. It runs one attack at a time, and throttles itself to less than half a core.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, encode, openConnection } from './connection.ts';
 import type { HostileWorkspace } from './seed.ts';
@@ -14,7 +14,10 @@ export interface AttackOptions {
 
 export interface AttackReport {
   readonly sent: number;
-  /** How often each status was answered; `closed`: without an answer; `refused`: no connection; `open`: held open. */
+  /**
+   * The count of each status. `closed` means no response, `refused` means no connection, and `open` means a connection
+   * that is held open.
+   */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly cpuSeconds: number;
@@ -32,8 +35,11 @@ const usedSeconds = (): number => {
 const tokensOf = (workspace: HostileWorkspace, by: Attacker): readonly string[] =>
   ({ member: workspace.members, admin: workspace.admins, 'app user': workspace.appUsers, anonymous: [] })[by];
 
-const addressOf = (by: Attacker, connection: number): string =>
-  by === 'anonymous' ? `127.1.0.${1 + (connection % 200)}` : `127.2.0.${1 + (connection % 16)}`;
+function addressOf({ by, addresses = 200 }: Way, connection: number): string {
+  if (by !== 'anonymous') return `127.2.0.${1 + (connection % 16)}`;
+  const n = connection % addresses;
+  return `127.1.${Math.floor(n / 200)}.${1 + (n % 200)}`;
+}
 
 async function attack({ way: name, port, workspace, seconds }: AttackOptions): Promise<AttackReport> {
   const way = ways.find((each) => each.name === name);
@@ -43,7 +49,7 @@ async function attack({ way: name, port, workspace, seconds }: AttackOptions): P
     ...(tokens.length > 0 && { token: pick(tokens, n) }),
     ...way.request(workspace, n),
   });
-  requestOf(0); // builds what is built once, before the clock starts
+  requestOf(0); // builds one-time data before the clock starts
   const outcomes: Record<string, number> = {};
   const open = new Set<Connection>();
   const [startedAt, usedBefore] = [performance.now(), usedSeconds()];
@@ -60,7 +66,7 @@ async function attack({ way: name, port, workspace, seconds }: AttackOptions): P
       while (usedSeconds() - usedBefore > coreShare * elapsed() + burstSeconds && elapsed() < seconds) await sleep(5);
     },
     async connect(place, paused = false) {
-      const connection = await openConnection({ port, from: addressOf(way.by, place), paused });
+      const connection = await openConnection({ port, from: addressOf(way, place), paused });
       if (connection !== undefined) open.add(connection);
       return connection;
     },
@@ -84,7 +90,7 @@ interface Attack {
   requestOf(n: number): HostileRequest;
   isOver(): boolean;
   count(outcome: string): void;
-  /** Waits while this process has used more than its share. */
+  /** Waits while this process has used more than its share of the CPU. */
   pace(): Promise<void>;
   connect(place: number, paused?: boolean): Promise<Connection | undefined>;
 }
@@ -117,7 +123,7 @@ async function askUntilClosed(attack: Attack, connection: Connection): Promise<v
   }
 }
 
-/** Sends what the manner says, and waits until the server closes the connection or the attack is over. */
+/** Sends data in the attack's manner, and waits until the server closes the connection or the attack is over. */
 async function hold(attack: Attack, connection: Connection): Promise<void> {
   const { manner } = attack.way;
   attack.count('open');
@@ -138,7 +144,7 @@ async function untilOver(attack: Attack, connection: Connection, everySecond: ()
   connection.close();
 }
 
-/** Asks again and again on one connection and reads a byte of the answers per second. */
+/** Sends many requests over one connection, and reads one byte of the responses per second. */
 async function readSlowly(attack: Attack, connection: Connection): Promise<void> {
   const requests = Array.from({ length: pipelineDepth }, () => encode(attack.requestOf(attack.sent++)));
   void connection.exchange(requests);

@@ -1,15 +1,15 @@
-// Owns what is noted of each call of the quiet workspace.
+// The record of each call that the quiet workspace makes.
 
 export const callKinds = ['read', 'put', 'list', 'members'] as const;
 export type CallKind = (typeof callKinds)[number];
 
 export interface QuietCall {
   readonly kind: CallKind;
-  /** When it should have started. */
+  /** The time at which the call should have started. */
   readonly at: number;
   readonly ms: number;
-  /** 0 if there was no answer. */
+  /** 0 if there was no response. */
   readonly status: number;
-  /** Counts the calls of one kind. A `put` writes it into the record, and so into the webhook's delivery. */
+  /** The call's number among calls of its kind. A `put` writes it to the record, and thus to the webhook's delivery. */
   readonly n: number;
 }

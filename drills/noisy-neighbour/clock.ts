@@ -1,3 +1,3 @@
-// Owns the clock of the drill: monotonic, and the same in every process of this machine.
+// The drill's clock, which is monotonic and the same in every process on this machine.
 
 export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;

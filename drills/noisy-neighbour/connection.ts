@@ -1,4 +1,4 @@
-// Owns a hostile connection: HTTP/1.1 on a bare socket, because a client that behaves well would hold back.
+// A hostile connection: HTTP/1.1 on a raw socket, because a well-behaved client would limit itself.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { HostileRequest } from './way.ts';
@@ -6,7 +6,7 @@ import type { HostileRequest } from './way.ts';
 export interface Connection {
   readonly socket: Socket;
   isOpen(): boolean;
-  /** Sends requests and waits for as many answers. Returns their statuses; `closed` for each that did not come. */
+  /** Sends requests and waits for their responses. Returns the statuses, with `closed` for each missing response. */
   exchange(requests: readonly Buffer[][], onlyHead?: boolean): Promise<string[]>;
   write(bytes: Buffer | string): void;
   close(): void;
@@ -14,13 +14,13 @@ export interface Connection {
 
 interface OpenOptions {
   readonly port: number;
-  /** The address to call from. */
+  /** The source address. */
   readonly from: string;
-  /** Reads nothing until it is told to. */
+  /** Whether the connection reads nothing until explicitly resumed. */
   readonly paused?: boolean;
 }
 
-/** Undefined if the server refuses the connection. */
+/** Returns undefined if the server refuses the connection. */
 export async function openConnection({ port, from, paused }: OpenOptions): Promise<Connection | undefined> {
   const socket = connect({ port, host: '127.0.0.1', localAddress: from, noDelay: true });
   socket.on('error', () => {});
@@ -63,12 +63,12 @@ interface Waiter {
 const headEnd = Buffer.from('\r\n\r\n');
 const lastChunk = Buffer.from('0\r\n\r\n');
 
-/** Reads as little as possible of each answer: its status, and where it ends. */
+/** Reads as little as possible of each response: its status and its end. */
 function readAnswers(socket: Socket) {
   const waiters: Waiter[] = [];
   let head: Buffer = Buffer.alloc(0);
   let status = '';
-  /** Bytes of the body that are still to come. Undefined: reading a head. */
+  /** The number of bytes left in the body. Undefined while a head is being read. */
   let left: number | 'chunked' | undefined;
   let tail: Buffer = Buffer.alloc(0);
 

@@ -1,5 +1,5 @@
-// Owns the environment of the drill: its own PostgreSQL and Redis, a language model, the receivers of webhooks, one API and
-// one worker process with the default settings, both workspaces, the quiet caller and the attacker.
+// The drill's environment: its own PostgreSQL and Redis, a language model, webhook receivers, one API and one
+// worker process with the default settings, both workspaces, the quiet caller and the attacker.
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { startPostgres } from '../../bench/lib/postgres.ts';
+import { startPostgres } from '../../harness/postgres.ts';
+import { type Processes, startProcesses } from '../../harness/processes.ts';
+import { startRedis } from '../../harness/redis.ts';
 import { startModelSandbox } from '../../sandbox/src/model.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
 import { migrateAll } from '../../server/src/commands/migrate.ts';
@@ -16,8 +18,6 @@ import { readConfig } from '../../server/src/config.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
 import type { Db, Tables } from '../../server/src/tables.ts';
 import { call } from '../../server/test/support/client.ts';
-import { type Processes, startProcesses } from '../lib/processes.ts';
-import { startRedis } from '../lib/redis.ts';
 import type { AttackOptions, AttackReport } from './attacker.ts';
 import type { QuietCall } from './calls.ts';
 import { nowMs } from './clock.ts';
@@ -36,15 +36,15 @@ import { hostileSchemas } from './ways/schemas.ts';
 export interface Environment {
   readonly processes: Processes;
   readonly workspace: HostileWorkspace;
-  /** Grow while the drill runs. */
+  /** The calls so far, and their deliveries' arrival times. Both grow during the drill. */
   readonly calls: readonly QuietCall[];
   readonly arrivals: ReadonlyMap<number, number>;
   startQuietCalls(): void;
   stopQuietCalls(): Promise<void>;
   attack(way: string, seconds: number): Promise<AttackReport>;
-  /** Rate limits begin anew, so that no way profits from an earlier one. */
+  /** Resets the rate limits, so earlier attacks do not weaken the next one. */
   resetLimits(): Promise<unknown>;
-  /** Waits until what the last way left behind is worked off, so that it does not count as the next way's doing. */
+  /** Waits until the last attack's remaining work is done, so it is not attributed to the next attack. */
   settle(): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -92,7 +92,8 @@ async function build(
     MODEL_URL: model.url,
     OUTBOUND_ALLOW: 'http://127.20.0.0/16',
     STORAGE_FOLDER: folder,
-    // As docs/operate/install.md recommends: the garbage collector would otherwise let the heap grow with the machine.
+    // As recommended in docs/operate/install.md. Otherwise the garbage collector would let the heap grow with the
+    // machine's memory.
     NODE_OPTIONS: '--max-old-space-size=256',
     MALLOC_ARENA_MAX: '2',
   };
@@ -138,7 +139,7 @@ async function build(
 
 const maxSettleMs = 15_000;
 
-/** No statement takes long, and no event is left that has not been dispatched. */
+/** Waits until there are no long-running statements and almost all events have been dispatched. */
 async function waitUntilIdle(db: Db): Promise<void> {
   for (const end = nowMs() + maxSettleMs; nowMs() < end; await sleep(200)) {
     const { rows } = await sql<{ is_idle: boolean }>`/* service */ select not exists (
@@ -149,13 +150,15 @@ async function waitUntilIdle(db: Db): Promise<void> {
   }
 }
 
-/** The hostile workspace has waited for what it held the process for: the next way starts without that debt. */
+/**
+ * Waits until the hostile workspace is served again, so the last attack's waiting time does not delay the next attack.
+ */
 async function waitUntilServed(url: string, { apps, members }: HostileWorkspace): Promise<void> {
   const headers = { authorization: `Bearer ${members[0]}` };
   await fetch(`${url}/api/apps/${apps[0]}`, { headers, signal: AbortSignal.timeout(maxSettleMs) }).catch(() => {});
 }
 
-/** A process that gives way to every other one. */
+/** Starts a process with the lowest priority. */
 const forkNiced = (name: string, ...args: string[]): ChildProcess =>
   spawn('nice', ['-n', '19', process.execPath, file(name), ...args], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -171,7 +174,7 @@ async function startReceiver(child: ChildProcess, arrivals: Map<number, number>)
 
 async function seed(settings: Record<string, string>, size: SeedSize, receiver: string) {
   const config = readConfig(settings);
-  // One connection, and no time limit: inserting this much may take longer than any request is allowed to.
+  // Uses one connection without a time limit, because inserting this much data can take longer than any request may.
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1, silenceTimeoutMs: 600_000 });
   try {
     await sql`set statement_timeout = 0`.execute(db);
@@ -188,7 +191,10 @@ async function prepareQuiet(url: string, { token, app_id }: QuietWorkspace, rece
   await succeed(url, 'POST', `/api/apps/${app_id}/webhooks`, token, webhook);
 }
 
-/** Webhooks of the third app never answer, those of the fourth do. Each member has a conversation with each agent. */
+/**
+ * The third app's webhook endpoints never respond, and the fourth app's do. Each member has a conversation with each
+ * agent.
+ */
 async function prepareHostile(url: string, hostile: HostileWorkspace): Promise<HostileWorkspace> {
   const [token = ''] = hostile.admins;
   for (const app of hostile.apps)

@@ -1,5 +1,5 @@
-// Owns the verdict: what the quiet workspace noticed during a stretch of time, and whether that is within the bar.
-import { quantile, rounded } from '../../bench/lib/statistics.ts';
+// Judges the drill: the quiet workspace's latencies and failures during a period, and whether they are within the bar.
+import { quantile, rounded } from '../../harness/statistics.ts';
 import { type CallKind, callKinds, type QuietCall } from './calls.ts';
 
 export interface Stretch {
@@ -9,7 +9,7 @@ export interface Stretch {
 
 export interface Journals {
   readonly calls: readonly QuietCall[];
-  /** When the delivery of each `put` arrived. */
+  /** The arrival time of each `put`'s delivery. */
   readonly arrivals: ReadonlyMap<number, number>;
 }
 
@@ -21,7 +21,10 @@ const isWithin = ({ at }: QuietCall, stretches: readonly Stretch[]): boolean =>
 
 export const isFailed = ({ status }: QuietCall): boolean => status !== 200;
 
-/** The 95th percentile of each kind of call, and of deliveries: from the intended start of the change to the arrival. */
+/**
+ * Returns the 95th percentile for each kind of call and for deliveries, which are measured from the intended start of
+ * the change to the delivery's arrival.
+ */
 export function latenciesWithin({ calls, arrivals }: Journals, stretches: readonly Stretch[]): Latencies {
   const within = calls.filter((call) => isWithin(call, stretches));
   const p95 = (times: readonly number[]) => rounded(quantile(times, 0.95), 1);
@@ -35,10 +38,12 @@ export function latenciesWithin({ calls, arrivals }: Journals, stretches: readon
 export const countFailed = ({ calls }: Journals, stretch: Stretch): number =>
   calls.filter((call) => isWithin(call, [stretch]) && isFailed(call)).length;
 
-/** The kinds whose 95th percentile is beyond max(2×, +30 ms) of the one alone. */
+/**
+ * Lists the kinds whose 95th percentile is more than twice the value without an attack and more than 30 ms above it.
+ */
 export const beyondBar = (alone: Latencies, beside: Latencies): string[] =>
   Object.entries(alone).flatMap(([kind, ms]) => (beside[kind as Kind] <= Math.max(2 * ms, ms + 30) ? [] : kind));
 
-/** Acknowledged changes whose delivery never arrived. */
+/** Counts acknowledged changes whose delivery never arrived. */
 export const countLost = ({ calls, arrivals }: Journals): number =>
   calls.filter(({ kind, status, n }) => kind === 'put' && status === 200 && !arrivals.has(n)).length;

@@ -1,5 +1,5 @@
-// The quiet workspace's client, in its own process: calls at a steady rate, however long the answers take. A call's time
-// runs from when it should have started, so that a stall counts for every call that it delays.
+// The quiet workspace's client, in its own process. It makes calls at a steady rate, however long the responses take. A
+// call is timed from when it should have started, so a stall counts for every call that it delays.
 import { Agent, request } from 'node:http';
 import { type CallKind, callKinds, type QuietCall } from './calls.ts';
 import { nowMs } from './clock.ts';

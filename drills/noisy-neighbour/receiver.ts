@@ -1,11 +1,11 @@
-// The endpoint of webhooks, in its own process. The quiet workspace's answers at once and reports when each delivery
-// arrived; the hostile one's answers, or under /hang never does.
+// The webhook endpoint, in its own process. The quiet workspace's endpoint responds immediately and reports when each
+// delivery arrived. The hostile workspace's endpoint responds too, except under /hang.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { nowMs } from './clock.ts';
 
 export interface Arrival {
-  /** What the quiet caller wrote into the record. */
+  /** The number that the quiet caller wrote to the record. */
   readonly n: number;
   readonly at: number;
 }

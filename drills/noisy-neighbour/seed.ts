@@ -1,6 +1,6 @@
-// Owns the data of the drill: a quiet workspace, and a hostile one with members, apps, app users and many records.
+// The drill's data: a quiet workspace, and a hostile workspace with members, apps, app users and many records.
 import { sql } from 'kysely';
-import { benchEmail, createBenchApp, createBenchUser, createBenchWorkspace } from '../../bench/lib/fixtures.ts';
+import { benchEmail, createBenchApp, createBenchUser, createBenchWorkspace } from '../../harness/fixtures.ts';
 import type { Config } from '../../server/src/config.ts';
 import { issueProof } from '../../server/src/core/auth/issue-proof.ts';
 import type { WorkspaceAccess } from '../../server/src/core/auth/proofs.ts';
@@ -22,18 +22,20 @@ export interface QuietWorkspace {
 }
 
 export interface HostileWorkspace {
-  /** Tokens. Members are editors; the first admin is the owner. */
+  /** The members' tokens. Members are editors, and the first admin is the owner. */
   readonly members: readonly string[];
   readonly admins: readonly string[];
-  /** Of the first app. */
+  /** The first app's user tokens. */
   readonly appUsers: readonly string[];
-  /** The first has the records, the second is open without login. */
+  /** The first app has the records, and the second app is open without login. */
   readonly apps: readonly string[];
+  /** 250 KB records of the first app's entity Loose. */
+  readonly largeRecords: readonly string[];
   readonly agents: readonly { readonly id: string; readonly conversations: readonly string[] }[];
-  /** Well-formed, and unknown. */
+  /** Well-formed tokens that do not exist. */
   readonly unknownTokens: readonly string[];
   readonly unknownIds: readonly string[];
-  /** Where its webhooks are received. */
+  /** The URL to which the workspace's webhooks send deliveries. */
   readonly receiver: string;
 }
 
@@ -113,6 +115,7 @@ export async function seedHostile(db: Db, config: Config, size: SeedSize, receiv
     members: await tokensOf('editor', editors),
     appUsers: await insertAppUsers(db, keys, workspace_id, first, size.appUsers),
     apps: app_ids,
+    largeRecords: await insertLargeRecords(db, first),
     agents: [],
     unknownTokens: Array.from({ length: 1_000 }, () => mintToken('personal_token', config.CELL_CODE)),
     unknownIds: Array.from({ length: 1_000 }, () => crypto.randomUUID()),
@@ -120,7 +123,7 @@ export async function seedHostile(db: Db, config: Config, size: SeedSize, receiv
   };
 }
 
-/** Adds members with names like those of people, by one statement. */
+/** Adds members with realistic names in one statement. */
 async function insertCrowd(db: Db, workspace_id: string, name: string, count: number): Promise<void> {
   await sql`with people as (
       insert into users (id, email, full_name, created_date, updated_date)
@@ -138,6 +141,15 @@ async function insertRecords(db: Db, app_id: string, entity: string, count: numb
       ${created_by}, '00000000-0000-7000-8000-000000000000',
       timestamptz '2026-01-01' + n * interval '1 ms', timestamptz '2026-01-01' + n * interval '1 ms'
     from generate_series(1, ${count}::int) n`.execute(db);
+}
+
+async function insertLargeRecords(db: Db, app_id: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`insert into entity_records
+      (app_id, id, entity_name, data, created_by, created_by_id, created_date, updated_date)
+    select ${app_id}, gen_random_uuid(), 'Loose', jsonb_build_object('text', repeat('x', 250000)), 'editor0@hostile.example',
+      '00000000-0000-7000-8000-000000000000', now(), now()
+    from generate_series(1, 12) n returning id`.execute(db);
+  return rows.map(({ id }) => id);
 }
 
 async function insertAppUsers(

@@ -1,7 +1,7 @@
-// Owns what a way of attacking is made of.
+// The definition of an attack, called a way.
 import type { HostileWorkspace } from './seed.ts';
 
-/** With whose credentials. Anonymous callers come from many addresses. */
+/** The kind of credential that the attacker uses. Anonymous callers come from many addresses. */
 export type Attacker = 'member' | 'admin' | 'app user' | 'anonymous';
 
 export interface HostileRequest {
@@ -14,13 +14,13 @@ export interface HostileRequest {
 }
 
 /**
- * What a connection does:
- * - `requests`: sends a request, reads the answer, sends the next
- * - `pipelined`: the same with 16 requests at a time
- * - `slow body`: sends the head of a request, then a byte of its body per second
- * - `slow reader`: sends a request and reads a byte of the answer per second
+ * A connection's behaviour:
+ * - `requests`: sends a request, reads the response, and sends the next request
+ * - `pipelined`: sends and reads 16 requests at a time
+ * - `slow body`: sends a request's head, then one byte of its body per second
+ * - `slow reader`: sends requests and reads one byte of the responses per second
  * - `idle`: sends nothing
- * - `held`: sends a request and keeps the connection open, whatever is answered
+ * - `held`: sends a request and keeps the connection open, regardless of the response
  */
 export type Manner = 'requests' | 'pipelined' | 'slow body' | 'slow reader' | 'idle' | 'held';
 
@@ -29,14 +29,16 @@ export interface Way {
   readonly by: Attacker;
   readonly manner: Manner;
   readonly connections: number;
-  /** At least one of these outcomes is observed, or the way has missed its target: a status, or `open`. */
+  /** The number of addresses that anonymous callers use. Defaults to 200. */
+  readonly addresses?: number;
+  /** The outcomes (a status, or `open`) of which at least one must occur. Otherwise the attack missed its target. */
   readonly reaches: readonly string[];
-  /** Also in a quick run. */
+  /** Whether the attack is included in a quick run. */
   readonly quick?: true;
   request(workspace: HostileWorkspace, n: number): HostileRequest;
 }
 
-/** The nth of a list, beginning again at its end. */
+/** Returns the list's nth item, starting over at the end. */
 export function pick<Item>(items: readonly Item[], n: number): Item {
   const item = items[n % items.length];
   if (item === undefined) throw new Error('nothing to pick from');

@@ -1,4 +1,4 @@
-// Owns the list of ways, in the order in which they are tried.
+// The list of attacks, in the order in which they run.
 import type { Way } from './way.ts';
 import { backgroundWays } from './ways/background.ts';
 import { bodyWays } from './ways/bodies.ts';

@@ -1,9 +1,9 @@
-// What the drill's workers do: rows of a queue table with one or two steps, and one effect per step. Effects are plain inserts
-// without a key, so nothing hides a repeated one.
+// The drill's work: rows in a queue table with one or two steps, and one effect per step. Effects are plain
+// inserts without a key, so a repeated effect is visible.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { createQueueTable } from '../../harness/queue-table.ts';
 import { type Queue, type QueueRow, retries } from '../../server/src/kit/background/queues/queue.ts';
-import { createQueueTable } from '../lib/queue-table.ts';
 
 export const tables = `
   create table drill_effects (what text not null, step integer not null, at timestamptz not null default clock_timestamp());
@@ -29,7 +29,7 @@ export const jobs: Queue<DrillJob> = {
       columns: { steps_done: step },
       record: async (db) =>
         void (await sql`insert into drill_effects (what, step) values (${id}, ${step})`.execute(db)),
-      // Between two steps the row waits; its worker may be gone when the wait is over.
+      // The row waits between two steps. Its worker may no longer exist when the wait is over.
       ...(step < steps && { runAgainInMs: 50 + Math.random() * 200 }),
     };
   },

@@ -1,7 +1,7 @@
-// One worker of the drill. It prints which slots it took and recovered, one JSON line each.
+// A worker in the drill. It prints the slots that it acquired and recovered, as one JSON line each.
 
+import { runDrillWorker } from '../../harness/worker.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
-import { runDrillWorker } from '../lib/worker.ts';
 import { jobs } from './work.ts';
 
 const { DRILL_URL: url = '', DRILL_SLOTS: slots = '3', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env;

@@ -1,4 +1,4 @@
-// Attacks by answer: what a hostile public server can send, or fail to send.
+// Attacks through responses: everything that a hostile public server can send or fail to send.
 
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -16,7 +16,7 @@ interface Attack {
   readonly withinMs?: number;
   readonly greeting?: string;
   readonly plain?: true;
-  /** What else must hold. */
+  /** An additional condition. */
   readonly holds?: (outcome: Outcome) => boolean;
 }
 
@@ -58,7 +58,7 @@ const attacks: Record<string, Attack> = {
     onData: () => {},
     expected: ['answered:200', 'failed:protocol', 'failed:reset'],
   },
-  // Time.
+  // Slow responses.
   'silence after the request': { onData: () => {}, ...slow },
   'handshake that never begins': { onData: () => {}, plain: true, expected: timeout, withinMs: connectMs + slack },
   'handshake that drips': {
@@ -79,7 +79,7 @@ const attacks: Record<string, Attack> = {
   'body that never ends the connection': { onData: say(`HTTP/1.0 200 OK\r\n\r\nhello`), ...slow },
   'interim answers without end': { onData: drip('', 'HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n'), ...slow },
   'trailers that drip': { onData: drip(`${chunked}0\r\nX-Trailer: `, 'x'), ...slow },
-  // Size.
+  // Large responses.
   'one huge header': { onData: say(`${ok}X-Huge: ${'x'.repeat(1_000_000)}\r\n\r\n`), expected: ['failed:too_large'] },
   'headers without end': { onData: pour(ok, `X-More: ${'y'.repeat(200)}\r\n`), expected: ['failed:too_large'] },
   'huge reason phrase': {
@@ -115,7 +115,7 @@ const attacks: Record<string, Attack> = {
     expected: [...timeout, ...protocol, 'failed:too_large'],
     withinMs: slowMs + slack,
   },
-  // Form.
+  // Malformed responses.
   'no HTTP at all': { onData: say('220 smtp.example ESMTP\r\n'), expected: protocol },
   'HTTP/0.9': { onData: sayAndEnd('<html>hello</html>'), expected: protocol },
   'HTTP/1.0 with a body to the end': { onData: sayAndEnd('HTTP/1.0 200 OK\r\n\r\nhello'), expected: ['answered:200'] },

@@ -1,5 +1,5 @@
-// Owns the environment of the attacks: a DNS server, canaries at private addresses that must receive nothing, and
-// 127.20.0.0/16, which stands for the public network.
+// The attacks' environment: a DNS server, canaries at private addresses that must receive nothing, and
+// 127.20.0.0/16, which stands in for the public network.
 import { Resolver } from 'node:dns/promises';
 import { type Authority, type Certificate, makeAuthority } from '../../sandbox/src/certificates.ts';
 import { type DnsSandbox, type DnsZone, startDnsSandbox } from '../../sandbox/src/dns.ts';
@@ -15,9 +15,9 @@ export interface Environment {
   readonly authority: Authority;
   readonly certificate: Certificate;
   readonly dns: DnsSandbox;
-  /** TLS with a certificate for every host that is tried. */
+  /** A TLS server with a certificate for every host that the attacks use. */
   readonly canary: RawServer;
-  /** Plain, for proxies and `http:`. */
+  /** A plain TCP server, for proxies and `http:`. */
   readonly plainCanary: RawServer;
   readonly canaries: readonly RawServer[];
   readonly skipped: readonly string[];
@@ -92,11 +92,14 @@ export async function openEnvironment(zone: DnsZone): Promise<Environment> {
 
 export interface Vector {
   readonly name: string;
-  /** Why the attack was not contained; undefined if it was. */
+  /** Returns why the attack was not contained. Undefined if it was contained. */
   run(environment: Environment): Promise<string | undefined>;
 }
 
-/** Compares an outcome such as `refused:address`, `failed:timeout` or `answered:302`, and its time. */
+/**
+ * Checks an outcome such as `refused:address`, `failed:timeout` or `answered:302`, and its duration. Returns what is
+ * wrong, if anything.
+ */
 export function fault(outcome: Outcome, expected: readonly string[], withinMs = 5_000): string | undefined {
   const said = words(outcome);
   if (!expected.includes(said)) return `${said} instead of ${expected.join(' or ')}`;

@@ -1,6 +1,8 @@
-// Attacks by name: what a hostile DNS server can answer, and when.
+// Attacks through names: everything that a hostile DNS server can reply, and when.
+import { setTimeout as pause } from 'node:timers/promises';
 import type { DnsAnswer, DnsZone } from '../../sandbox/src/dns.ts';
 import { httpResponse } from '../../sandbox/src/raw-server.ts';
+import type { Outbound } from '../../server/src/kit/outbound/outbound.ts';
 import { type Environment, fault, outside, type Vector } from './environment.ts';
 
 type NameAnswer = DnsAnswer | 'silence' | ((queryCount: number) => DnsAnswer);
@@ -16,7 +18,7 @@ interface Name {
   readonly expected: readonly string[];
 }
 
-/** One request each; most lead to the canary's port. */
+/** Each name gets one request. Most requests use the canary's port. */
 const names: Record<string, Name> = {
   'private A': { A: a(inner), expected: refusedAddress },
   'metadata service': { A: a('169.254.169.254'), expected: refusedAddress },
@@ -56,10 +58,21 @@ const names: Record<string, Name> = {
 const hostOf = (name: string) => `${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.outside.test`;
 const byHost = new Map(Object.entries(names).map(([name, answer]) => [hostOf(name), answer]));
 
-const moving: Record<string, (type: 'A' | 'AAAA', queryCount: number) => DnsAnswer> = {
-  'saved.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount === 0 ? outside : inner) : {}),
-  'pinned.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount === 0 ? outside : inner) : {}),
-  'pooled.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount === 0 ? outside : inner) : {}),
+type MovingName = (type: 'A' | 'AAAA', queryCount: number) => DnsAnswer;
+
+const move =
+  (first: string, then: string, ttlSeconds = 0): MovingName =>
+  (type, queryCount) =>
+    type === 'A' ? { addresses: [queryCount === 0 ? first : then], ttlSeconds } : {};
+
+const moving: Record<string, MovingName> = {
+  'saved.outside.test': move(outside, inner),
+  'pinned.outside.test': move(outside, inner),
+  'pooled.outside.test': move(outside, inner),
+  'window.outside.test': move(outside, inner, 60),
+  'expired.outside.test': move(outside, inner, 1),
+  'inner.outside.test': move(inner, inner, 60),
+  'opened.outside.test': move(inner, outside, 60),
   'late6.outside.test': (type, queryCount) => (type === 'A' ? a(outside) : queryCount === 0 ? {} : a('::1')),
   'turns.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount % 2 === 0 ? outside : inner) : {}),
   'crowd.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount % 3 === 0 ? outside : inner) : {}),
@@ -73,7 +86,7 @@ export const zone: DnsZone = (name, type, queryCount) => {
   return moving[name]?.(type, queryCount) ?? (type === 'A' ? a(outside) : {});
 };
 
-/** A public server at the canary's port, so that only the address differs. */
+/** A public server on the canary's port, so only the address differs. */
 const decoy = (environment: Environment) => {
   const onData = (socket: { write(text: string): unknown }) => socket.write(httpResponse('200 OK', [], 'outside'));
   return environment.receive({ tls: environment.certificate, port: environment.canary.port, onData });
@@ -87,8 +100,73 @@ export const nameVectors: readonly Vector[] = Object.entries(names).map(([name, 
 
 const url = (environment: Environment, name: string) => `https://${name}.outside.test:${environment.canary.port}/`;
 
-/** Run one after another: they share the decoy. */
+/** Sends `count` concurrent requests from six owners. */
+async function sendCrowd(
+  environment: Environment,
+  name: string,
+  count: number,
+  expected: readonly string[],
+  client?: Outbound,
+): Promise<string | undefined> {
+  const crowd = Array.from({ length: count }, (_, n) =>
+    environment.send(url(environment, name), { owner: `owner ${n % 6}` }, client),
+  );
+  return (await Promise.all(crowd)).map((outcome) => fault(outcome, expected)).find(Boolean);
+}
+
+function checkQueries(environment: Environment, name: string, count: number): string | undefined {
+  const queries = environment.dns.queryCount(`${name}.outside.test`);
+  return queries === count ? undefined : `${queries} queries instead of ${count}`;
+}
+
+/** Rebindings while a name's addresses are still cached. */
+const rebindingsOfKeptNames: readonly Vector[] = [
+  {
+    name: 'rebinding: private while the public address is kept',
+    async run(environment) {
+      const client = environment.client('127.20.0.0/16');
+      const server = await decoy(environment);
+      const first = await sendCrowd(environment, 'window', 20, ['answered:200'], client);
+      const second = await sendCrowd(environment, 'window', 20, ['answered:200'], client);
+      await server.close();
+      const wrong = first ?? second ?? checkQueries(environment, 'window', 2);
+      if (wrong !== undefined) return wrong;
+      return 'ok' in (await client.vet(url(environment, 'window'))) ? 'accepted when saved' : undefined;
+    },
+  },
+  {
+    name: 'rebinding: private when the public address has expired, with open connections to it',
+    async run(environment) {
+      const server = await decoy(environment);
+      const first = await sendCrowd(environment, 'expired', 6, ['answered:200']);
+      await pause(1_100);
+      const second = await sendCrowd(environment, 'expired', 20, refusedAddress);
+      await server.close();
+      return first ?? second;
+    },
+  },
+  {
+    name: 'rebinding: a private address that is kept, 40 requests',
+    async run(environment) {
+      const first = await sendCrowd(environment, 'inner', 20, refusedAddress);
+      const second = await sendCrowd(environment, 'inner', 20, refusedAddress);
+      return first ?? second ?? checkQueries(environment, 'inner', 2);
+    },
+  },
+  {
+    name: 'rebinding: public when saved, while a private address is kept',
+    async run(environment) {
+      const client = environment.client('127.20.0.0/16');
+      const first = await sendCrowd(environment, 'opened', 1, refusedAddress, client);
+      if (!('ok' in (await client.vet(url(environment, 'opened'))))) return 'refused when saved';
+      return first ?? (await sendCrowd(environment, 'opened', 20, refusedAddress, client));
+    },
+  },
+];
+
+/** These run one after another, because they share the decoy. */
 export const rebindings: readonly Vector[] = [
+  ...rebindingsOfKeptNames,
   {
     name: 'rebinding: public when saved, private when sent',
     async run(environment) {
@@ -103,7 +181,7 @@ export const rebindings: readonly Vector[] = [
       const server = await decoy(environment);
       const outcome = await environment.send(url(environment, 'pinned'));
       await server.close();
-      // The name is resolved once per address family, so a second, different answer is never used.
+      // The name is resolved once per address family, so a second, different reply is never used.
       return (
         fault(outcome, ['answered:200']) ??
         (environment.dns.queryCount('pinned.outside.test') === 2 ? undefined : 'resolved again')
@@ -149,12 +227,9 @@ export const rebindings: readonly Vector[] = [
     name: 'rebinding: in a crowd, 60 requests at once by 6 owners',
     async run(environment) {
       const server = await decoy(environment);
-      const crowd = Array.from({ length: 60 }, (_, n) =>
-        environment.send(url(environment, 'crowd'), { owner: `owner ${n % 6}` }),
-      );
-      const outcomes = await Promise.all(crowd);
+      const wrong = await sendCrowd(environment, 'crowd', 60, ['answered:200', 'refused:address']);
       await server.close();
-      return outcomes.map((outcome) => fault(outcome, ['answered:200', 'refused:address'])).find(Boolean);
+      return wrong;
     },
   },
 ];

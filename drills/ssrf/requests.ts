@@ -1,5 +1,5 @@
-// Attacks by request and environment: headers and paths that would split the request, certificates of another host, proxies
-// in the environment, connections of other owners.
+// Attacks through requests and the environment: headers and paths that would split the request, another host's
+// certificates, proxies in the environment, and other owners' connections.
 import type { TlsOptions } from 'node:tls';
 import { makeAuthority } from '../../sandbox/src/certificates.ts';
 import { httpResponse } from '../../sandbox/src/raw-server.ts';
@@ -117,7 +117,7 @@ export const surroundingVectors: readonly Vector[] = [
   },
 ];
 
-/** Run alone. */
+/** Must not run concurrently with other attacks. */
 async function withEnvironment<Value>(set: Record<string, string>, run: () => Promise<Value>): Promise<Value> {
   const before = new Map(Object.keys(set).map((name) => [name, process.env[name]]));
   Object.assign(process.env, set);

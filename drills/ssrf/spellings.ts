@@ -1,4 +1,5 @@
-// Attacks by spelling: private addresses in every form that a parser may accept, and public ones in the one allowed form.
+// Attacks through spelling: private addresses in every form that a parser may accept, and public addresses in the one
+// allowed form.
 import { BlockList } from 'node:net';
 import { isPublic } from '../../server/src/kit/outbound/address.ts';
 import { vetUrl } from '../../server/src/kit/outbound/url.ts';
@@ -44,7 +45,7 @@ const spellings: readonly ((bytes: readonly number[]) => string)[] = [
   (bytes) => `[2002:${pairs(bytes)}::]`,
 ];
 
-/** Returns how many spellings were tried, and which gave a wrong result. */
+/** Returns the number of spellings tried, and the spellings with a wrong result. */
 export function trySpellings(count: number): { tried: number; wrong: string[] } {
   const wrong: string[] = [];
   for (let n = 0; n < count; n += 1) {

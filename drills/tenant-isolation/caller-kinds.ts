@@ -1,8 +1,8 @@
-// Owns the kinds of callers: each has rights on one app or on none, and never on the victim's.
+// The kinds of callers. Each has rights on one app or on none, but never on the victim's app.
 import type { AcceptedCredentials } from '../../server/src/core/auth/credentials.ts';
 import type { Route } from '../../server/src/core/auth/route.ts';
 
-/** a: the victim's app · b: another app in the same workspace · c: an app in another workspace */
+/** `a` is the victim's app, `b` another app in the same workspace, and `c` an app in another workspace. */
 export type TenantLetter = 'a' | 'b' | 'c';
 
 export interface Caller {
@@ -11,24 +11,24 @@ export interface Caller {
 
 export interface CallerKind {
   readonly name: string;
-  /** The app they have rights on. */
+  /** The app on which these callers have rights. */
   readonly own: TenantLetter | null;
   readonly role: 'runtime' | 'key' | 'viewer' | 'editor' | 'owner';
-  /** Part of every text that they write. */
+  /** Included in every text that these callers write. */
   readonly stamp: string;
   readonly callers: readonly Caller[];
-  /** The entities whose rules let them in. */
+  /** The entities whose rules allow these callers. */
   readonly entities: readonly string[];
   readonly weight: number;
-  /** Their credentials are valid, and stay so. */
+  /** Whether these callers' credentials are valid and stay valid. */
   readonly isSignedIn: boolean;
 }
 
-// These would remove what the other operations need.
+// These operations would remove resources that other operations need.
 const excluded = new Set(['deleteApp', 'restoreApp']);
 const endTokens = new Set(['signOutAppUser', 'renewAppUserToken']);
 
-/** Whether callers can still use their tokens after it, if they call it on the app that these are of. */
+/** Whether callers can still use their tokens after calling this operation on the app that issued them. */
 export const keepsToken = ({ name }: Route): boolean => !endTokens.has(name);
 
 /** Whether the route accepts these callers on their own app. */

@@ -1,11 +1,11 @@
-// Creates the callers of the drill.
+// Creates the drill's callers.
 import { keyScopes } from '../../server/src/core/auth/credentials.ts';
 import type { Caller, CallerKind, TenantLetter } from './caller-kinds.ts';
 import { call, type Send } from './client.ts';
 import { bearer, type Fixtures, marker } from './fixtures.ts';
 import type { Tenant } from './tenant.ts';
 
-/** Each app user may send 600 requests per minute, so several are needed. */
+/** Several are needed, because each app user may send only 600 requests per minute. */
 const appUsers = 24;
 const addresses = 3_000;
 
@@ -14,7 +14,7 @@ interface User {
   readonly caller: Caller;
 }
 
-/** Creates users of an app, each with a token. */
+/** Creates app users, each with a token. */
 async function createAppUsers(send: Send, { app_id, token }: Tenant): Promise<User[]> {
   const made: User[] = [];
   for (let n = 0; n < appUsers; n += 1) {
@@ -26,7 +26,7 @@ async function createAppUsers(send: Send, { app_id, token }: Tenant): Promise<Us
   return made;
 }
 
-/** Creates users of the victim's app whom its rules refuse, and tokens that were deleted or have expired. */
+/** Creates users of the victim's app who are denied by its rules, a deleted user's token and an expired token. */
 async function createVictimsUsers(
   fixtures: Fixtures,
   send: Send,
@@ -40,7 +40,7 @@ async function createVictimsUsers(
   return { refused: [late, ...others].map(({ caller }) => caller), ended };
 }
 
-/** Refusals of unknown callers are limited per address. */
+/** Spreads requests over many addresses, because failed requests from unknown callers are limited per address. */
 const fromManyAddresses = ({ headers }: Caller): Caller[] =>
   Array.from({ length: addresses }, (_, n) => ({
     headers: { ...headers, 'x-forwarded-for': `100.64.${n >> 8}.${n & 255}` },

@@ -1,4 +1,4 @@
-// Owns the HTTP client of the drill: few keep-alive connections, raw answers.
+// The drill's HTTP client: few keep-alive connections and raw responses.
 import { Agent, request } from 'node:http';
 
 export interface HttpRequest {
@@ -16,7 +16,7 @@ export interface HttpResponse {
 
 export type Send = (sent: HttpRequest) => Promise<HttpResponse>;
 
-/** Sends to each of the ports in turn. */
+/** Sends requests to each port in turn. */
 export function openClient(ports: readonly number[], connections: number): { send: Send; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   let sent = 0;
@@ -45,7 +45,7 @@ export function openClient(ports: readonly number[], connections: number): { sen
   return { send, close: () => agent.destroy() };
 }
 
-/** Refusals are limited per address, so those who must succeed have one of their own. */
+/** A separate address for requests that must succeed, because failed requests are limited per address. */
 const ownersAddress = '100.65.0.1';
 
 /** Sends a request that must succeed, and returns its body. */

@@ -1,8 +1,8 @@
-// Owns the environment of the drill: its own database, two API processes and a worker, a webhook endpoint, two workspaces with
-// three apps, and the callers.
+// The drill's environment: its own database, two API processes and a worker, a webhook endpoint, two workspaces
+// with three apps, and the callers.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { createDatabase, killProcess, startProgram } from '../../bench/lib/services.ts';
+import { createDatabase, killProcess, startApi } from '../../harness/services.ts';
 import { type ReceivedRequest, startWebhookEndpoint } from '../../sandbox/src/webhook-endpoint.ts';
 import { createApp } from '../../server/src/app.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
@@ -49,11 +49,8 @@ export async function startEnvironment(
   const env = { PATH: process.env.PATH ?? '', ...environment };
   const config = readConfig(environment);
   const app = createApp(config, { migrations: [], log: createLog('error') });
-  // Two, because each process makes a workspace wait that has kept it busy.
-  const apis = [
-    await startProgram(file('../../bench/lib/api-server.ts'), env),
-    await startProgram(file('../../bench/lib/api-server.ts'), env),
-  ];
+  // Starts two processes, because a process delays a workspace that has kept it busy.
+  const apis = [await startApi(env), await startApi(env)];
   const worker = fork(file('../../server/src/main.ts'), ['worker'], { env });
   const client = openClient(
     apis.map(({ port }) => port),

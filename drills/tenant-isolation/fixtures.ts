@@ -1,4 +1,4 @@
-// Creates the people, workspaces and credentials of the drill.
+// Creates the drill's people, workspaces and credentials.
 import { randomBytes } from 'node:crypto';
 import type { App } from '../../server/src/app.ts';
 import type { Config } from '../../server/src/config.ts';
@@ -12,7 +12,7 @@ import {
 } from '../../server/src/core/identity/users.ts';
 import type { Caller } from './caller-kinds.ts';
 
-/** A unique text. */
+/** Returns a unique text. */
 export const marker = (): string => randomBytes(8).toString('hex');
 
 export type Fixtures = ReturnType<typeof createFixtures>;
@@ -35,7 +35,7 @@ export function createFixtures({ database: { db } }: App, config: Config) {
       await db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', id).execute();
       return id;
     },
-    /** Creates this many members with this role, and returns their tokens. */
+    /** Creates this many members with this role. Returns their tokens. */
     async members(workspace_id: string, role: WorkspaceRole, count: number, sharedApp?: string): Promise<Caller[]> {
       const callers: Caller[] = [];
       for (let n = 0; n < count; n += 1) {

@@ -1,4 +1,4 @@
-// Checks the final state, read as the owners, against the journal.
+// Compares the final state, as the owners see it, with the journal.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReceivedRequest } from '../../sandbox/src/webhook-endpoint.ts';
 import type { TenantLetter } from './caller-kinds.ts';
@@ -8,7 +8,7 @@ import { compareEvents, differences, findLeak, foreignStamps, hiddenDataFor } fr
 import { eventLineOf, type Journal } from './owner.ts';
 import { readAllPages, readAllText, readState, type State, trashedIds } from './tenant.ts';
 
-/** Waits for all deliveries, then returns everything that is not as expected. */
+/** Waits for all deliveries, then returns every difference from the expected state. */
 export async function inspect(
   environment: Environment,
   journal: Journal,
@@ -25,13 +25,13 @@ export async function inspect(
       wrong.push(`${letter}: written by a stranger`);
   }
   wrong.push(...wrongDeliveries(environment, journal, received), ...(await unexpectedAttempts(environment, journal)));
-  return [...wrong, ...(await missingFromTrash(environment))]; // last: it changes what is there
+  return [...wrong, ...(await missingFromTrash(environment))]; // runs last, because it changes the state
 }
 
 const deliveriesOf = (letter: TenantLetter, received: readonly ReceivedRequest[]): ReceivedRequest[] =>
   received.filter(({ path }) => path.split('/')[1] === letter);
 
-/** One line per delivery; repeats are allowed, because delivery is at least once. */
+/** Returns one line per delivery. Repeats are allowed, because delivery is at least once. */
 const distinctEvents = (received: readonly ReceivedRequest[]): string[] => [
   ...new Map(
     deliveriesOf('a', received).map((each) => [each.headers['x-service-delivery'] ?? each.body, eventLineOf(each)]),
@@ -40,7 +40,7 @@ const distinctEvents = (received: readonly ReceivedRequest[]): string[] => [
 
 async function waitForDeliveries({ events }: Journal, received: readonly ReceivedRequest[]): Promise<void> {
   for (let waits = 0; waits < 300 && distinctEvents(received).length < events.length; waits += 1) await sleep(200);
-  await sleep(1_000); // what should not come has had its time
+  await sleep(1_000); // allows time for unexpected deliveries
 }
 
 export function wrongDeliveries(
@@ -59,7 +59,7 @@ export function wrongDeliveries(
   return wrong;
 }
 
-/** Checks that the victim's delivery log matches the journal and that nobody caused a redelivery. */
+/** Checks that the victim's delivery log matches the journal and that no one caused a redelivery. */
 async function unexpectedAttempts({ send, tenants: { a } }: Environment, { events }: Journal): Promise<string[]> {
   const log = `/api/apps/${a.app_id}/webhooks/${a.kept.webhook_id}/deliveries`;
   const logged = await readAllPages(send, a.token, log, 100);

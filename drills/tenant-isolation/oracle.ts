@@ -1,4 +1,4 @@
-// Owns the judgement: what an answer must not contain, and whether the final state matches the journal. Pure functions.
+// Judges responses by the data they must not contain, and the final state by the journal. Contains only pure functions.
 import { isDeepStrictEqual } from 'node:util';
 import type { CallerKind, TenantLetter } from './caller-kinds.ts';
 import type { HttpResponse } from './client.ts';
@@ -6,13 +6,16 @@ import type { Tenant } from './tenant.ts';
 
 const anyOf = (words: readonly string[]): RegExp => new RegExp(words.join('|'), 'i');
 
-/** What a kind of caller must never see. */
+/** Data that a kind of caller must never see. */
 export interface HiddenData {
   readonly texts: RegExp;
   readonly ids: ReadonlySet<string>;
 }
 
-/** For callers with rights on `own`: texts and ids of the other apps, and what others have written there. */
+/**
+ * Returns the data to hide from callers with rights on `own`: the other apps' texts and ids, and texts that other
+ * callers wrote.
+ */
 export function hiddenDataFor(
   own: TenantLetter | null,
   tenants: readonly Tenant[],
@@ -26,7 +29,7 @@ export function hiddenDataFor(
   };
 }
 
-/** Matches what was written by callers without rights on the app. */
+/** Matches texts written by callers without rights on the app. */
 export const foreignStamps = (letter: TenantLetter, kinds: readonly CallerKind[]): RegExp =>
   anyOf(kinds.filter((kind) => kind.own !== letter).map((kind) => kind.stamp));
 
@@ -34,8 +37,8 @@ export const idsIn = (body: string): string[] =>
   [...body.matchAll(/"id":"([\w-]{36})"/g)].map(([, id]) => id as string);
 
 /**
- * Returns where an answer contains something hidden. Cursors are decoded, because they are signed but not encrypted. An id
- * counts only as the id of a returned object: callers know ids, and an answer may repeat what they sent.
+ * Returns where a response contains hidden data. Cursors are decoded, because they are signed but not encrypted. An id
+ * counts only if it identifies a returned object, because callers know ids and a response may repeat their input.
  */
 export function findLeak({ texts, ids }: HiddenData, { headers, body }: HttpResponse): string | undefined {
   if (texts.test(body)) return 'body';
@@ -45,13 +48,13 @@ export function findLeak({ texts, ids }: HiddenData, { headers, body }: HttpResp
   return cursor && texts.test(Buffer.from(cursor, 'base64url').toString()) ? 'cursor' : undefined;
 }
 
-/** The part of a body around the first hidden text, for the report. */
+/** Returns the part of a body around the first hidden text, for the report. */
 export function excerptOf({ texts }: HiddenData, body: string): string {
   const at = Math.max(0, body.search(texts) - 200);
   return body.slice(at, at + 300);
 }
 
-/** A filter on a text that only the victim has must match nothing anywhere. */
+/** Whether a filter matched anything. A filter for a text that only the victim has must match nothing. */
 export const hasMatches = (body: string): boolean => /"(count|deleted)":[1-9]|"items":\[\{/.test(body);
 
 type Parts = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-// Owns the victim's changes during the drill, and the journal of them: the expected final state, and the events that the
+// The victim's changes during the drill and their journal: the expected final state, and the events that the
 // victim's webhook must receive.
 import type { ReceivedRequest } from '../../sandbox/src/webhook-endpoint.ts';
 import { call, type Send } from './client.ts';
@@ -11,19 +11,19 @@ export interface Journal {
   /** Makes one change as the owner. */
   write(): Promise<void>;
   readonly expected: State;
-  /** Each event, in the form of `eventLine`. */
+  /** All events, in the format of `eventLine`. */
   readonly events: readonly string[];
 }
 
 const eventLine = (type: unknown, id: unknown, secret: unknown): string => `${type} ${id} ${secret}`;
 
-/** Turns a delivery to the victim's webhook into a line of the journal. */
+/** Converts a delivery to the victim's webhook to a journal line. */
 export function eventLineOf({ body }: Pick<ReceivedRequest, 'body'>): string {
   const { type, entity_id, data, old_data } = JSON.parse(body);
   return eventLine(type, entity_id, (type === 'entity.deleted' ? old_data : data)?.secret);
 }
 
-/** The webhook was created first, so it receives an event for every initial record. */
+/** The webhook is created first, so it receives an event for every initial record. */
 function initialEvents(tenant: Tenant): string[] {
   const secrets = new Map(
     entityNames.flatMap((name) =>

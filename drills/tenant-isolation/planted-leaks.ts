@@ -1,4 +1,4 @@
-// Proves that the drill would notice a leak: plants one of each kind and checks that it is reported.
+// Proves that the drill would detect a leak: plants one leak of each kind and checks that it is reported.
 import { sql } from 'kysely';
 import type { ReceivedRequest } from '../../sandbox/src/webhook-endpoint.ts';
 import type { CallerKind } from './caller-kinds.ts';
@@ -12,7 +12,7 @@ import { readState } from './tenant.ts';
 
 const openedBare = { name: 'Bare', properties: { key: {}, secret: {} }, rls: { read: true } };
 
-/** Returns, for each kind of leak, whether it was noticed. */
+/** Returns whether each kind of leak was detected. */
 export async function checkPlantedLeaks(
   environment: Environment,
   journal: Journal,

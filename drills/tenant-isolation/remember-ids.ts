@@ -1,4 +1,4 @@
-// Remembers ids from answers about a caller's own app, so that later requests can change those resources.
+// Remembers ids from responses about a caller's own app, so later requests can change the resources.
 import type { HttpResponse } from './client.ts';
 import { idsIn } from './oracle.ts';
 import { type AttackRequest, poolOf } from './requests.ts';

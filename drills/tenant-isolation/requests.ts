@@ -1,5 +1,5 @@
-// Builds random requests: any operation, with values that its schema allows, naming resources of one app or of two. A new
-// path parameter gets a random id until `fillTenant` stores one under its name.
+// Builds random requests: any operation, with values that its schema allows, naming resources in one app or two. A new
+// path parameter gets a random id until `fillTenant` stores an id under its name.
 import type { Route } from '../../server/src/core/auth/route.ts';
 import { inlineRefs, type JsonSchema, toJsonSchema } from '../../server/src/kit/http/json-schema.ts';
 import { newId } from '../../server/src/kit/ids.ts';
@@ -25,8 +25,8 @@ export function testedOperations(routes: readonly Route[]): TestedOperation[] {
 }
 
 /**
- * own: the caller's own app · mixed: the path of the own app, with ids, keys, filters and cursors of another app ·
- * foreign: the path of another app
+ * `own` targets the caller's own app. `mixed` uses the own app's path with another app's ids, keys, filters and
+ * cursors. `foreign` uses another app's path.
  */
 export type Aim = 'own' | 'mixed' | 'foreign';
 
@@ -36,11 +36,11 @@ export interface AttackRequest {
   readonly aim: Aim;
   /** The app that the path names. */
   readonly tenant: Tenant;
-  /** The app whose ids, keys and cursors are used beside it. */
+  /** The app whose ids, keys and cursors are mixed in. */
   readonly others: Tenant;
-  /** The entity, where one is named. */
+  /** The entity, if the request names one. */
   readonly entity: string;
-  /** The filter is a text that only the victim has, so the result must be empty. */
+  /** Whether the filter is a text that only the victim has, so the result must be empty. */
   readonly probes: boolean;
   /** The last id in the path. */
   readonly id: string;
@@ -86,7 +86,7 @@ export function buildRequest(
 
 type RequestContext = Omit<AttackRequest, 'id'>;
 
-/** Chooses a value for a path parameter: an existing id of the app that the request aims at. */
+/** Chooses a path parameter's value: an existing id in the targeted app. */
 function idOf({ op: { route }, aim, tenant, others, entity }: RequestContext, name: string): string {
   const reads = route.method === 'GET' || /\/(test|replay|redeliver)$/.test(route.path);
   const live = tenant.live[poolOf(name, route.path, entity)] ?? [];
@@ -108,7 +108,9 @@ function idOf({ op: { route }, aim, tenant, others, entity }: RequestContext, na
   return pick(live) ?? newId();
 }
 
-/** Record ids are stored per entity, those in the trash separately, and agents' webhooks apart from apps'. */
+/**
+ * Record ids are stored per entity, with separate pools for records in the trash. Agents' webhooks have their own pool.
+ */
 export function poolOf(name: string, path: string, entity: string): string {
   if (name === 'entity_id') return `${/\/(restore|permanent)$/.test(path) ? 'trashed ' : ''}entity_id ${entity}`;
   return name === 'webhook_id' && path.startsWith('/api/agents/') ? 'webhook_id agent' : name;
@@ -141,7 +143,7 @@ const plain: Readonly<Record<string, readonly string[]>> = {
   dry_run: ['true'],
 };
 
-/** A filter that would find the other app's records, if anything could. */
+/** Builds a filter that would find the other app's records, if any filter could. */
 function filterOf({ kind, tenant, others, entity, probes }: RequestContext): object {
   if (probes)
     return pick([{ secret: secretOf(others, entity, pick([5, 6, 7])) }, { secret: { $contains: others.marker } }]);
@@ -157,13 +159,15 @@ function filterOf({ kind, tenant, others, entity, probes }: RequestContext): obj
 const pathOf = ({ kind, aim, others }: RequestContext): string =>
   aim === 'own' ? `own/${kind.stamp}${pick([1, 2, 3])}.txt` : pick(others.kept.path ?? []);
 
-/** A unique text that shows which kind of caller wrote it. */
+/** Returns a unique text that identifies the kind of caller who wrote it. */
 function stamped({ kind }: Pick<AttackRequest, 'kind'>): string {
   made += 1;
   return `${kind.stamp}-${made}`;
 }
 
-/** Anybody may try to sign in to an app, and its owner sees in the audit log with which address: that is no leak. */
+/**
+ * Any caller may try to sign in to an app, and the app's owner sees the address in the audit log. That is not a leak.
+ */
 const signsInElsewhere = ({ op, aim }: RequestContext): boolean =>
   aim === 'foreign' && /\/auth\/(sign|link)/.test(op.route.path);
 
@@ -202,7 +206,7 @@ function schemasIn(about: RequestContext, many: boolean): object {
   return many ? { schemas: [schema], ...(aim === 'foreign' && { delete_missing: true }) } : schema;
 }
 
-/** Not sent, because they would change who has rights on the app. */
+/** Optional fields that are not sent to the caller's own app, because they would change who has rights on it. */
 const untouched =
   /^(visibility|public_settings|public_origins|owner_email|slug|logo_url|hide_authorship|expected_|enabled|from|to|after_seq|to_seq|icon)/;
 

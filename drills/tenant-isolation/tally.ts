@@ -1,4 +1,4 @@
-// Counts requests and answers by caller, operation and aim, and collects the leaks.
+// Counts requests and responses by caller, operation and aim, and collects the leaks.
 import type { HttpRequest, HttpResponse } from './client.ts';
 import type { Aim, AttackRequest } from './requests.ts';
 
@@ -12,9 +12,9 @@ export class Tally {
   readonly byOperation: Record<string, number> = {};
   readonly serverErrors: Record<string, number> = {};
   leakCount = 0;
-  /** The first of them. */
+  /** The first few leaks. */
   readonly leaks: string[] = [];
-  /** How often the credential of a caller who should be signed in was refused. */
+  /** How often a caller's credential was rejected although it is valid. */
   signedOut = 0;
   readonly #statuses: Record<string, Map<number, number>> = {};
 
@@ -23,7 +23,7 @@ export class Tally {
       const failure = `${op.route.name} ${status} ${/"code":"(\w+)"/.exec(body)?.[1]}`;
       this.serverErrors[failure] = (this.serverErrors[failure] ?? 0) + 1;
     }
-    // A sign-in with a wrong password is a 401 too.
+    // A 401 for a wrong password does not count.
     if (status === 401 && kind.isSignedIn && body.includes('"code":"credentials_')) this.signedOut += 1;
     this.byKind[kind.name] ??= {};
     const row = this.byKind[kind.name] as Record<string, number>;
@@ -35,7 +35,7 @@ export class Tally {
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
-  /** How many answers say that something of ours failed. */
+  /** Counts responses that report a failure within Plinth. */
   countServerErrors(): number {
     const ours = Object.entries(this.serverErrors).filter(([failure]) => !outsideServices.test(failure));
     return ours.reduce((sum, [, count]) => sum + count, 0);
@@ -59,7 +59,7 @@ export class Tally {
     );
   }
 
-  /** The share of matching answers, for one aim or for all. */
+  /** Returns the share of responses that match, for one aim or for all. */
   share(aim: Aim | undefined, like: (status: number) => boolean): number {
     const all = Object.entries(this.#statuses)
       .filter(([name]) => aim === undefined || name === aim)

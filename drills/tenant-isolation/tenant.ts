@@ -1,13 +1,13 @@
-// Owns the contents of each app, and reading them as its owner. Every text that other callers do not know contains the app's
-// marker; names, ids and unique values are known to all.
+// Each app's contents, and reads them as the app's owner. Every text that other callers do not know contains the
+// app's marker. Names, ids and unique values are known to all callers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TenantLetter } from './caller-kinds.ts';
 import { call, type Send } from './client.ts';
 
-/** What an owner can read of a tenant, by name. */
+/** The parts of a tenant that its owner can read, by name. */
 export type State = Readonly<Record<string, unknown>>;
 
-/** Ids and names, by what they are of. */
+/** Ids and names, by kind of resource. */
 export type Pools = Record<string, string[]>;
 
 export function addIds(pools: Pools, name: string, ...ids: string[]): void {
@@ -24,13 +24,13 @@ export interface Tenant {
   readonly owner_id: string;
   readonly marker: string;
   readonly token: string;
-  /** Where its webhooks send deliveries. */
+  /** The URL to which the tenant's webhooks send deliveries. */
   readonly receiverUrl: string;
-  /** Recorded in the journal. Callers with rights on the app do not change these. */
+  /** Resources that are recorded in the journal. Callers with rights on the app do not change them. */
   readonly kept: Pools;
-  /** Created by callers with rights on the app, who may change these. */
+  /** Resources created by callers with rights on the app, who may change them. */
   readonly live: Pools;
-  /** Unique values of its records. */
+  /** The unique values in the tenant's records. */
   readonly keys: string[];
   readonly cursors: string[];
   readonly idempotencyKeys: string[];
@@ -44,8 +44,9 @@ const ownersOnlyRules = { read: ownersOnly, create: admins, update: ownersOnly, 
 const signedIn = { user_condition: { id: '{{user.id}}' } };
 
 /**
- * The victim's rules allow only its managers. In the other apps one entity is open to everyone who is signed in, one to all,
- * one to its managers. `Bare` has no rules in any app, which must have the same effect as rules that allow only managers.
+ * The victim's rules allow only its managers. In the other apps, one entity is open to signed-in users, one to
+ * everyone, and one to managers only. `Bare` has no rules in any app, which must have the same effect as rules that
+ * allow only managers.
  */
 const schemasOf = ({ letter, marker }: Pick<Tenant, 'letter' | 'marker'>) =>
   entityNames.map((name) => ({
@@ -68,7 +69,7 @@ function rulesOf(letter: TenantLetter, name: string): object {
 
 export const secretOf = ({ marker }: Tenant, entity: string, n: number): string => `${marker}-${entity}-${n}`;
 
-/** Fills an app through its owner. */
+/** Fills an app with data, as its owner. */
 export async function fillTenant(send: Send, tenant: Tenant, records: number): Promise<void> {
   const { letter, app_id, agent_id, folder_id, marker, token, kept } = tenant;
   const asOwner = (method: string, path: string, body?: unknown, more = {}) =>
@@ -94,7 +95,7 @@ export async function fillTenant(send: Send, tenant: Tenant, records: number): P
     tenant.keys.push(...sent.map(({ key }) => key));
     tenant.idempotencyKeys.push(idempotencyKey);
   }
-  // Records in the trash, which other callers may try to restore.
+  // Moves records to the trash, which other callers may try to restore.
   for (const id of trashedIds(tenant)) await asOwner('DELETE', `${app}/entities/Note/${id}`);
   for (let n = 0; n < 3; n += 1) {
     const body = { email: `user${n}@customers.example`, full_name: marker, data: { about: marker } };
@@ -115,7 +116,7 @@ export async function fillTenant(send: Send, tenant: Tenant, records: number): P
 
 export const trashedIds = ({ kept }: Tenant): string[] => kept['entity_id Note']?.slice(0, 3) ?? [];
 
-/** Stores the ids of deliveries, once there are some, and cursors of the owner. */
+/** Stores delivery ids, once there are deliveries, and the owner's cursors. */
 export async function recordDeliveries(send: Send, tenant: Tenant): Promise<void> {
   const { app_id, token, kept } = tenant;
   const app = `/api/apps/${app_id}`;
@@ -130,7 +131,7 @@ export async function recordDeliveries(send: Send, tenant: Tenant): Promise<void
     tenant.cursors.push((await read(`${path}?limit=1`)).next_cursor);
 }
 
-/** Reads all pages of a list. */
+/** Reads all of a list's pages. */
 export async function readAllPages(send: Send, token: string, path: string, limit: number) {
   const items: { id: string }[] = [];
   for (let cursor = ''; ; ) {
@@ -146,7 +147,10 @@ const without = (names: readonly string[]) => (thing: object) =>
 
 export type RecordsById = Record<string, Record<string, unknown>>;
 
-/** Reads everything the owner can read; for an app that others may change, only what they must not change. */
+/**
+ * Reads everything that the owner can read. For an app that other callers may change, reads only the parts that they
+ * must not change.
+ */
 export async function readState(send: Send, tenant: Tenant): Promise<State> {
   const { app_id, agent_id, folder_id, token, kept, letter } = tenant;
   const whole = letter === 'a';
@@ -181,7 +185,7 @@ export async function readState(send: Send, tenant: Tenant): Promise<State> {
   return state;
 }
 
-/** Reads everything of an app as one text, to search it for what others have written. */
+/** Reads an app's entire contents as a single string, to search it for texts that other callers wrote. */
 export async function readAllText(send: Send, tenant: Tenant): Promise<string> {
   const { app_id, token } = tenant;
   const app = `/api/apps/${app_id}`;

@@ -1,10 +1,10 @@
-// Owns the faults of the drill and how often each is injected.
+// The drill's faults, and how often each is injected.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OwnPostgres } from '../../bench/lib/postgres.ts';
+import type { OwnPostgres } from '../../harness/postgres.ts';
+import type { Processes } from '../../harness/processes.ts';
+import type { OwnRedis } from '../../harness/redis.ts';
 import { drawTimes, injectAt } from '../lib/fault-schedule.ts';
-import type { Processes } from '../lib/processes.ts';
 import type { Random } from '../lib/random.ts';
-import type { OwnRedis } from '../lib/redis.ts';
 import type { Answer, FaultLine } from './journal.ts';
 
 export type Fault =
@@ -17,7 +17,7 @@ export type Fault =
   | 'receiver cuts'
   | 'receiver answers 500';
 
-/** How often each fault is injected within these seconds, and how long lasting faults take. */
+/** How often each fault is injected within `seconds`, and for how long. */
 export interface FaultPlan {
   readonly seconds: number;
   readonly durationMs: number;
@@ -32,7 +32,7 @@ export interface FaultTargets {
   receive(address: string, answer: Answer): void;
 }
 
-/** Returns how often each fault was injected, and when. */
+/** Returns how often and when each fault was injected. */
 export async function injectFaults(
   targets: FaultTargets,
   plan: FaultPlan,

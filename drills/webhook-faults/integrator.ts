@@ -1,13 +1,13 @@
-// Plays the integrator, through the API only: creates webhooks, turns them on again, replays, redelivers, and reads delivery
+// Plays the integrator, using only the API: creates webhooks, re-enables them, replays, redelivers, and reads delivery
 // logs.
 
-import type { Call } from '../lib/retrying-client.ts';
+import type { Call } from '../../harness/retrying-client.ts';
 import { keyOf } from './journal.ts';
 
 export interface Webhook {
   readonly agent: string;
   readonly id: string;
-  /** The path at the receiver. */
+  /** The webhook's path on the receiver. */
   readonly path: string;
   readonly types: readonly string[];
   readonly secret: string;
@@ -36,11 +36,13 @@ export async function createWebhook(call: Call, agent: string, origin: string, p
 }
 
 export interface Integrator {
-  /** Turns on webhooks that were turned off and replays what they missed. Returns how many were off. */
+  /** Re-enables webhooks that were turned off and replays the deliveries they missed. Returns how many were off. */
   reenableWebhooks(): Promise<number>;
-  /** When each path was last turned on. */
+  /** The time at which each path was last re-enabled. */
   readonly turnedOnAt: ReadonlyMap<string, number>;
-  /** Requests everything that has not arrived and would not arrive soon. Returns how many deliveries are pending. */
+  /**
+   * Requests all deliveries that have not arrived and are not expected soon. Returns the number of pending deliveries.
+   */
   replayMissing(): Promise<number>;
 }
 
@@ -51,7 +53,7 @@ export function createIntegrator(call: Call, webhooks: readonly Webhook[]): Inte
   const replayedUntil = new Map<string, number>();
   const turnedOnAt = new Map<string, number>();
 
-  /** Replays failed and missed deliveries, ten per second; does nothing while the webhook is off. */
+  /** Replays failed and missed deliveries at ten per second. Does nothing while the webhook is off. */
   async function replay(webhook: Webhook): Promise<number> {
     const { queued = 0 } = (await call('POST', `${at(webhook)}/replay`, { limit: 10_000 })).body;
     replayedUntil.set(webhook.id, Math.max(Date.now(), replayedUntil.get(webhook.id) ?? 0) + queued * replayedEveryMs);
@@ -72,7 +74,7 @@ export function createIntegrator(call: Call, webhooks: readonly Webhook[]): Inte
 
   async function chaseOne(webhook: Webhook): Promise<number> {
     const waiting = await listDeliveries(call, webhook, 'pending');
-    // A running replay will take care of its deliveries; a delivery's next scheduled attempt may be hours away.
+    // A replay in progress sends its own deliveries, but a delivery's next scheduled attempt may be hours away.
     const soon = Math.max(Date.now(), replayedUntil.get(webhook.id) ?? 0) + patienceMs;
     for (const { id, next_attempt_at } of waiting)
       if (Date.parse(next_attempt_at ?? '') > soon) await call('POST', `${at(webhook)}/deliveries/${id}/redeliver`);
@@ -105,13 +107,13 @@ export async function listDeliveries(call: Call, webhook: Webhook, status?: stri
   return listed;
 }
 
-/** The key of the delivery with the highest sequence number. */
+/** Returns the key of the delivery with the highest sequence number. */
 export async function newestKey(call: Call, webhook: Webhook): Promise<string | undefined> {
   const { body } = await call('GET', `${at(webhook)}/deliveries?limit=1`);
   return body.items.length === 0 ? undefined : keyOfDelivery(call, webhook, body.items[0]);
 }
 
-/** The key of an event that never arrived, as the API reports it. */
+/** Returns a delivery's event key, as reported by the API. */
 export async function keyOfDelivery(call: Call, webhook: Webhook, { id }: ListedDelivery): Promise<string> {
   const { type, data } = (await call('GET', `${at(webhook)}/deliveries/${id}`)).body.payload;
   return keyOf(type, data.message.content);

@@ -1,7 +1,7 @@
-// Owns the lines of the journals: what the sender sent and got acknowledged, what the receiver received and answered, and which
-// faults were injected.
+// The journals' lines: the events that the sender sent and got acknowledged, the receiver's requests and
+// responses, and the injected faults.
 
-/** A line of the sender: events of one agent in one transaction. */
+/** A line in the sender's journal: one agent's events in one transaction. */
 export interface SentLine {
   readonly at: number;
   readonly state: 'began' | 'acknowledged';
@@ -12,7 +12,7 @@ export interface SentLine {
 
 export type Answer = 200 | 500 | 'cut' | 'silence';
 
-/** A line of the receiver: one request. `webhook` is its path. */
+/** A line in the receiver's journal: one request. `webhook` is its path. */
 export interface ReceivedLine {
   readonly at: number;
   readonly webhook: string;
@@ -25,26 +25,26 @@ export interface ReceivedLine {
   readonly answer: Answer;
 }
 
-/** A fault that was injected, and how long it lasted. */
+/** An injected fault and its duration. */
 export interface FaultLine {
   readonly fault: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Identifies an event in the drill: its type and a unique text of the sender. */
+/** Identifies an event in the drill by its type and a unique text from the sender. */
 export const keyOf = (type: string, content: string): string => `${type} ${content}`;
 
 export const typeOf = (key: string): string => key.split(' ')[0] as string;
 
-/** The events of one turn, in order: the person's message and the reply. */
+/** Returns the keys of a turn's events, in order: the user's message and the reply. */
 export const keysOfTurn = (content: string): string[] => [
   keyOf('message.created', content),
   keyOf('message.created', replyTo(content)),
   keyOf('message.completed', replyTo(content)),
 ];
 
-/** Sent to each agent at the very end: once it is numbered, everything is. */
+/** The last message sent to each agent. Once it has a sequence number, all events have one. */
 export const lastMessage = 'last words';
 
 export const replyTo = (content: string): string => `re ${content}`;

@@ -1,8 +1,9 @@
-// Owns the verdict: compares the journals of sender and receiver with what the API lists, and knows nothing of how Plinth works.
+// Judges the drill by comparing the sender's and receiver's journals with the API's lists. It knows nothing about how
+// Plinth works.
 import type { ListedDelivery, Webhook } from './integrator.ts';
 import { type ReceivedLine, type SentLine, typeOf } from './journal.ts';
 
-/** What the API listed for each path, and when. */
+/** The deliveries that the API listed for each path, and the time at which they were listed. */
 export interface Listing {
   readonly at: number;
   readonly deliveries: ReadonlyMap<string, readonly ListedDelivery[]>;
@@ -12,27 +13,27 @@ export interface Evidence {
   readonly sent: readonly SentLine[];
   readonly received: readonly ReceivedLine[];
   readonly listing: Listing;
-  /** The key of each event. */
+  /** Each event's key. */
   readonly keys: ReadonlyMap<string, string>;
 }
 
 const waitingStatuses = ['pending', 'delivering', 'held', 'failed', 'missed'];
 
-/** Counts of faults: all should be 0. */
+/** Counts of faults, all of which should be 0. */
 export interface Verdict {
-  /** Acknowledged, and neither answered with 2xx nor listed as still to be delivered. */
+  /** Acknowledged events that neither got a 2xx response nor are listed as still to be delivered. */
   readonly lost: number;
-  /** Acknowledged, and not answered with 2xx. */
+  /** Acknowledged events that did not get a 2xx response. */
   readonly undelivered: number;
-  /** Sequence numbers of a webhook that neither arrived nor are listed. */
+  /** Sequence numbers, per webhook, that neither arrived nor are listed. */
   readonly gaps: number;
-  /** Events with two sequence numbers of a webhook, and messages that came as two events. */
+  /** Events with two sequence numbers in one webhook, and messages that arrived as two events. */
   readonly twice: number;
-  /** Sequence numbers that mean one event in the journal and another in the API. */
+  /** Sequence numbers that refer to one event in the journal and to a different event in the API. */
   readonly contradicted: number;
-  /** Listed as delivered, though the receiver never answered 2xx. */
+  /** Events listed as delivered, although the receiver never responded with 2xx. */
   readonly claimed: number;
-  /** Received, but never sent. */
+  /** Events that were received but never sent. */
   readonly invented: number;
 }
 
@@ -85,7 +86,7 @@ function judgeWebhook(webhook: Webhook, received: readonly ReceivedLine[], { sen
   };
 }
 
-/** The events that the webhook should receive, from the sender's journal. */
+/** Returns the events that the webhook should receive, according to the sender's journal. */
 function expectedKeys({ agent, types }: Webhook, sent: readonly SentLine[]): Record<SentLine['state'], Set<string>> {
   const keys = { began: new Set<string>(), acknowledged: new Set<string>() };
   for (const line of sent)
@@ -93,7 +94,10 @@ function expectedKeys({ agent, types }: Webhook, sent: readonly SentLine[]): Rec
   return keys;
 }
 
-/** Counts repeated deliveries, and those that differ from the first in sequence number, event, body or webhook. */
+/**
+ * Counts repeated deliveries, and repeats that differ from the first delivery in sequence number, event, body or
+ * webhook.
+ */
 export function countRepeats(received: readonly ReceivedLine[]): { repeated: number; changed: number } {
   const first = new Map<string, string>();
   let [repeated, changed] = [0, 0];

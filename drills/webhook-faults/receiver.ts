@@ -1,5 +1,5 @@
-// The receiver of the drill, in its own process, which is never killed: HTTPS endpoints, one address per agent. It verifies
-// signatures, keeps the journal, and misbehaves on command.
+// The drill's receiver, in its own process, which is never killed. It has HTTPS endpoints with one address per agent,
+// verifies signatures, keeps the journal, and misbehaves on command.
 import { createHash, createHmac } from 'node:crypto';
 import {
   type ReceivedRequest as Request,
@@ -12,7 +12,7 @@ import { type Answer, keyOf, type ReceivedLine } from './journal.ts';
 
 export type ReceiverCommand =
   | { readonly listen: ListenOptions }
-  /** The secret of each path. */
+  /** Each path's secret. */
   | { readonly secrets: Readonly<Record<string, string>> }
   | { readonly address: string; readonly answer: Answer };
 
@@ -40,7 +40,7 @@ function receivedLine({ path, headers, body, at }: Request, answer: Answer): Rec
   };
 }
 
-/** Checks both kinds of signature. */
+/** Checks both kinds of signatures. */
 function isSigned(secret: string, headers: Request['headers'], body: string): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp } = headers;
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64');

@@ -1,14 +1,14 @@
-// The sender of the drill, in its own process: sends messages through the API, retrying under one idempotency key, and
-// publishes events in transactions. An event counts once its commit is in the journal.
+// The drill's sender, in its own process. It sends messages through the API, retrying with the same idempotency key,
+// and publishes events in transactions. An event counts once the journal records its commit.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchEmail } from '../../bench/lib/fixtures.ts';
+import { benchEmail } from '../../harness/fixtures.ts';
+import { retryingClient } from '../../harness/retrying-client.ts';
 import { createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { MessageEvent } from '../../server/src/events.ts';
 import { transaction } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import { openJournal } from '../lib/journal-file.ts';
-import { retryingClient } from '../lib/retrying-client.ts';
 import { keyOf, keysOfTurn, lastMessage, type SentLine } from './journal.ts';
 
 export interface SenderOptions {
@@ -18,7 +18,7 @@ export interface SenderOptions {
   readonly workspace_id: string;
   readonly user_id: string;
   readonly agents: readonly { readonly id: string; readonly conversation: string }[];
-  /** How many events to publish, how many messages to send, and over how many seconds. */
+  /** The number of events to publish. `messages` is the number of messages to send, and `seconds` is the duration. */
   readonly events: number;
   readonly messages: number;
   readonly seconds: number;
@@ -34,7 +34,7 @@ await database.pool.query('select 1');
 process.send?.('sending');
 const startedAt = Date.now();
 
-/** Waits until this share of the whole is due; does not wait when late. */
+/** Waits until this share of the total is due. Does not wait if it is overdue. */
 const pace = (share: number) => sleep(Math.max(0, startedAt + share * seconds * 1000 - Date.now()));
 
 const agentAt = (n: number) => agents[n % agents.length] as SenderOptions['agents'][number];
@@ -60,7 +60,7 @@ let acknowledged = 0;
 let started = 0;
 let transactions = 0;
 
-/** Publishes one to seven events in one transaction. A transaction that failed may still have been committed. */
+/** Publishes one to seven events per transaction. A failed transaction may still have been committed. */
 async function publishEvents(): Promise<void> {
   while (acknowledged < events) {
     await pace(acknowledged / events);

@@ -1,6 +1,7 @@
-// Owns the longest stall: how long nothing was delivered although something was due, PostgreSQL was up and no worker was
-// killed meanwhile. Computed from the journals. The start of a worker counts: for a receiver it is a wait like any other.
-import { rounded } from '../../bench/lib/statistics.ts';
+// Finds the longest stall: the longest time in which nothing was delivered although something was due, PostgreSQL was
+// up and no worker was killed. Computed from the journals. A worker's start counts, because a receiver experiences it
+// as a wait like any other.
+import { rounded } from '../../harness/statistics.ts';
 import type { Webhook } from './integrator.ts';
 import { type FaultLine, type ReceivedLine, type SentLine, typeOf } from './journal.ts';
 
@@ -8,9 +9,11 @@ export interface StallEvidence {
   readonly sent: readonly SentLine[];
   readonly received: readonly ReceivedLine[];
   readonly faults: readonly FaultLine[];
-  /** When each path was last turned on. While it was off, deliveries waited for the integrator. */
+  /**
+   * The time at which each path was last re-enabled. While a webhook was off, its deliveries waited for the integrator.
+   */
   readonly turnedOnAt: ReadonlyMap<string, number>;
-  /** How many workers were ready, once a second. */
+  /** The number of ready workers, recorded once a second. */
   readonly workers: readonly { readonly at: number; readonly ready: number }[];
 }
 
@@ -39,7 +42,10 @@ export function findLongestStall(webhooks: readonly Webhook[], evidence: StallEv
   return { seconds, timeline: seconds === 0 ? [] : describePeriod(longest, evidence) };
 }
 
-/** The periods without a delivery, divided where a fault stopped workers; without those in which PostgreSQL was down. */
+/**
+ * Returns the periods without a delivery, split where a fault stopped workers. Excludes periods in which PostgreSQL was
+ * down.
+ */
 function listGaps({ received, faults }: StallEvidence): Period[] {
   const stops = faults.filter(({ fault }) => fault === 'worker killed' || fault === 'postgres crashed');
   const moments = [...received.filter(isDelivered).map(({ at }) => at), ...stops.flatMap(({ from, to }) => [from, to])];
@@ -53,10 +59,12 @@ function listGaps({ received, faults }: StallEvidence): Period[] {
 
 const isDelivered = ({ answer }: ReceivedLine): boolean => answer === 200;
 
-// As documented, with the longest attempt and jitter. Those after later attempts take longer than the drill.
+// The documented delays, plus the longest attempt and jitter. Later retries would be due after the drill has ended.
 const retryDelaysMs = [5_000, 5 * 60_000].map((ms) => 10_000 + ms * 1.1);
 
-/** From the acknowledgement of an event to its first attempt, and from when a retry is due to that retry. */
+/**
+ * Returns the waits from an event's acknowledgement to its first attempt, and from each retry's due time to that retry.
+ */
 function listWaits(webhook: Webhook, { sent, received, turnedOnAt }: StallEvidence): Period[] {
   const attempts = Map.groupBy(
     received.filter((line) => line.webhook === webhook.path),

@@ -1,20 +1,13 @@
-// Owns the environment of the drill: its own PostgreSQL and Redis, the receiver, Plinth's processes, and workspaces with apps
-// that have the workflows of all scenarios. Everything is stopped by its pid.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// The drill's environment: the receiver, Plinth's processes, and workspaces whose apps have all scenarios'
+// workflows.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createBenchUser, createBenchWorkspace } from '../../bench/lib/fixtures.ts';
-import { type OwnPostgres, startPostgres } from '../../bench/lib/postgres.ts';
-import { newKeys } from '../../server/src/commands/keys.ts';
-import { migrateAll } from '../../server/src/commands/migrate.ts';
-import { readConfig } from '../../server/src/config.ts';
-import { openDatabase } from '../../server/src/kit/db/database.ts';
-import type { Tables } from '../../server/src/tables.ts';
-import { type Processes, startProcesses } from '../lib/processes.ts';
+import type { Installation, Settings } from '../../harness/installation.ts';
+import type { OwnPostgres } from '../../harness/postgres.ts';
+import type { Processes } from '../../harness/processes.ts';
+import type { OwnRedis } from '../../harness/redis.ts';
+import { type Call, retryingClient } from '../../harness/retrying-client.ts';
 import { startReceiver } from '../lib/receiver-process.ts';
-import { type OwnRedis, startRedis } from '../lib/redis.ts';
-import { type Call, retryingClient } from '../lib/retrying-client.ts';
 import type { Scenario } from './scenario.ts';
 import { createScenarios, entityNames, triggeredWorkflows } from './scenarios.ts';
 
@@ -22,11 +15,11 @@ export interface DrillApp {
   readonly id: string;
   readonly workspace: number;
   readonly token: string;
-  /** Calls as the owner of its workspace, and retries until it is answered. */
+  /** Calls the API as the workspace's owner, and retries until it gets a final response. */
   readonly call: Call;
-  /** By their name. */
+  /** The app's workflow ids, by name. */
   readonly workflowIds: ReadonlyMap<string, string>;
-  /** The path of the hook of each workflow that has one. */
+  /** The hook paths, by workflow name. Only some workflows have a hook. */
   readonly hooks: ReadonlyMap<string, string>;
 }
 
@@ -34,16 +27,15 @@ export interface Environment {
   readonly processes: Processes;
   readonly postgres: OwnPostgres;
   readonly redis: OwnRedis;
-  readonly settings: Readonly<Record<string, string>>;
+  readonly settings: Settings;
   readonly scenarios: readonly Scenario[];
   readonly apps: readonly DrillApp[];
-  /** Calls hooks: without a credential. */
+  /** Calls hooks without a credential. */
   readonly callHook: Call;
-  /** The journal of the receiver. */
+  /** The receiver's journal file. */
   readonly journal: string;
-  /** Where the receiver listens. */
+  /** The receiver's origin. */
   readonly origin: string;
-  close(): Promise<void>;
 }
 
 export interface EnvironmentSize {
@@ -51,63 +43,27 @@ export interface EnvironmentSize {
   readonly appsPerWorkspace: number;
 }
 
-export async function startEnvironment(size: EnvironmentSize): Promise<Environment> {
-  const ends: (() => unknown)[] = [];
-  const close = async () => {
-    for (const end of ends.reverse()) await end();
-  };
-  try {
-    return { ...(await build(size, (end) => void ends.push(end))), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
 const address = '127.20.0.1';
 
-async function build(size: EnvironmentSize, atEnd: (end: () => unknown) => void): Promise<Omit<Environment, 'close'>> {
-  const folder = mkdtempSync(join(tmpdir(), 'workflow-faults-'));
-  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+export async function startEnvironment(installation: Installation, size: EnvironmentSize): Promise<Environment> {
+  const { folder, postgres, redis, ends } = installation;
   const journal = join(folder, 'received');
   const program = fileURLToPath(new URL('receiver.ts', import.meta.url));
   const receiver = await startReceiver(program, { folder, journal, addresses: [address] });
-  atEnd(receiver.stop);
-  const postgres = await startPostgres();
-  atEnd(postgres.stop);
-  const redis = await startRedis();
-  atEnd(redis.stop);
-  const settings = {
-    ...newKeys(),
-    DATABASE_URL: postgres.url,
-    REDIS_URL: redis.url,
-    OUTBOUND_ALLOW: '127.20.0.0/16',
-    NODE_EXTRA_CA_CERTS: receiver.authority,
-    STORAGE_FOLDER: folder,
-  };
-  await migrateAll(postgres.url);
-  const tokens = await createTokens(settings, size.workspaces);
-  const processes = await startProcesses({ api: 2, worker: 2 }, settings);
-  atEnd(processes.stop);
-  await processes.allReady();
+  ends.defer(receiver.stop);
+  const more = { OUTBOUND_ALLOW: '127.20.0.0/16', NODE_EXTRA_CA_CERTS: receiver.authority };
+  const settings = { ...installation.settings, ...more };
+  const processes = await installation.startProcesses({ api: 2, worker: 2 }, more);
   const origin = `https://${address}:${receiver.port}`;
   const scenarios = createScenarios(origin);
   const apps: DrillApp[] = [];
-  for (const [workspace, token] of tokens.entries())
+  for (let workspace = 0; workspace < size.workspaces; workspace += 1) {
+    const { token } = await installation.createWorkspace();
     for (let n = 0; n < size.appsPerWorkspace; n += 1)
       apps.push({ ...(await createDrillApp(retryingClient(processes.apis, token), scenarios)), workspace, token });
+  }
   const callHook = retryingClient(processes.apis, '');
   return { processes, postgres, redis, settings, scenarios, apps, callHook, journal, origin };
-}
-
-async function createTokens(settings: Record<string, string>, count: number): Promise<string[]> {
-  const config = readConfig(settings);
-  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
-  const user_id = await createBenchUser(db);
-  const tokens: string[] = [];
-  for (let n = 0; n < count; n += 1) tokens.push((await createBenchWorkspace(db, config, user_id)).token);
-  await close();
-  return tokens;
 }
 
 const properties = { token: { type: 'string' }, n: { type: 'integer' } };

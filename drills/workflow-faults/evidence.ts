@@ -1,4 +1,4 @@
-// Owns collecting what the drill is judged by: the journals, and what the API says at the end.
+// Collects the evidence for judging the drill: the journals, and the API's final state.
 import { readJournal } from '../lib/journal-file.ts';
 import type { DrillApp, Environment } from './environment.ts';
 import type { Sighting } from './observers.ts';
@@ -13,11 +13,11 @@ export interface Evidence {
   readonly journal: PeopleJournal;
   readonly sightings: readonly Sighting[];
   readonly calls: readonly CallLine[];
-  /** All runs of each app, with their steps. */
+  /** Each app's runs, with their steps. */
   readonly runs: ReadonlyMap<DrillApp, readonly Run[]>;
-  /** The texts of the records of each app and entity. */
+  /** The record texts (`recordKey`), by app and entity. */
   readonly records: ReadonlyMap<DrillApp, ReadonlyMap<string, readonly string[]>>;
-  /** What each workspace was charged. */
+  /** Each workspace's charges. */
   readonly credits: readonly { readonly used: number; readonly reserved: number }[];
 }
 
@@ -53,7 +53,7 @@ async function readRuns(app: DrillApp): Promise<Run[]> {
   return runs;
 }
 
-/** How many runs of each workflow an app must have. */
+/** Returns the number of runs that an app must have, by workflow. */
 export function countExpectedRuns(app: DrillApp, { starts, ticks }: PeopleJournal): Map<string, number> {
   const counts = new Map<string, number>();
   const add = (name: string, count = 1) => counts.set(name, (counts.get(name) ?? 0) + count);

@@ -1,21 +1,21 @@
-// Owns the faults of the drill. They come one after the other, each when there is something to break.
+// The drill's faults. They occur one after another, each as soon as there is something to break.
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kind } from '../../harness/processes.ts';
 import { drawTimes } from '../lib/fault-schedule.ts';
-import type { Kind } from '../lib/processes.ts';
 import type { Random } from '../lib/random.ts';
 import type { Environment } from './environment.ts';
 
 export type Fault = 'api killed' | 'worker killed' | 'postgres crashed' | 'redis gone';
 
 export interface FaultPlan {
-  /** Over how many seconds they come, at least. */
+  /** The minimum duration over which the faults are spread, in seconds. */
   readonly seconds: number;
   readonly faults: Readonly<Record<Fault, number>>;
   readonly redisGoneMs: number;
 }
 
-/** How often each was injected so far. */
+/** How often each fault has been injected so far. */
 export type FaultCounts = Record<Fault, number>;
 
 export const noFaults = (): FaultCounts => ({
@@ -28,7 +28,7 @@ export const noFaults = (): FaultCounts => ({
 export const countFaults = (counts: Readonly<FaultCounts>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** Counts in `injected`. */
+/** Injects the faults and counts them in `injected`. */
 export async function injectFaults(
   environment: Environment,
   { faults, seconds, redisGoneMs }: FaultPlan,
@@ -54,7 +54,7 @@ export async function injectFaults(
 }
 
 const readyWithinMs = 180_000;
-/** A process that has only just started has no work that could be cut off. */
+/** Lets a process work for a while first, because a process that has just started has nothing to interrupt. */
 const worksForMs = 500;
 const callsWithinMs = 5_000;
 
@@ -68,7 +68,7 @@ async function killWorking({ processes, journal }: Environment, kind: Kind, rand
   throw new Error(`no ${kind} process came to work`);
 }
 
-/** Until runs call the receiver: then there are some in the middle of a call. */
+/** Waits until runs call the receiver, so some runs are in the middle of a call. */
 async function waitForCalls(journal: string): Promise<void> {
   const { size } = statSync(journal);
   for (const end = Date.now() + callsWithinMs; statSync(journal).size === size && Date.now() < end; ) await sleep(20);

@@ -1,5 +1,5 @@
-// Owns the judgement of the drill. Each check returns what it found wrong, in words; a bar is met if there is nothing.
-import type { Judged } from '../../bench/lib/bench.ts';
+// Judges the drill. Each check returns a description of everything it found wrong. A bar is met if nothing is wrong.
+import type { Judged } from '../../harness/bench.ts';
 import { countExpectedRuns, type Evidence, isCancelled } from './evidence.ts';
 import type { StartLine } from './people.ts';
 import type { Run, Step } from './reading.ts';
@@ -60,7 +60,7 @@ const listStarted = ({ journal: { starts } }: Evidence): (StartLine & { run_id: 
 const indexRuns = ({ runs }: Evidence): Map<string, Run> =>
   new Map([...runs.values()].flat().map((run) => [run.run_id, run]));
 
-/** Runs that people know by their id: their status and message. All others have to be completed. */
+/** Checks the status and message of runs whose ids are known. All other runs must be completed. */
 function findWrongEnds(evidence: Evidence): string[] {
   const runs = indexRuns(evidence);
   const started = listStarted(evidence);
@@ -94,7 +94,7 @@ function findWrongSteps(evidence: Evidence): string[] {
   });
 }
 
-/** A cancelled run did the first of the expected steps; the one that it was in the middle of may be cancelled. */
+/** Whether a cancelled run's steps are a prefix of the expected steps. The step in progress may have been cancelled. */
 function isCutOff(steps: readonly Step[], expected: readonly string[]): boolean {
   const last = steps.at(-1);
   return steps.every((step, n) => {
@@ -103,7 +103,7 @@ function isCutOff(steps: readonly Step[], expected: readonly string[]): boolean 
   });
 }
 
-/** Ticks of which nobody knows whether they were due in time. */
+/** Lists ticks that may have been due before they were acknowledged. */
 const listDoubtful = ({ ticks }: Evidence['journal']): Set<string> =>
   new Set(ticks.filter(({ counts }) => !counts).map(({ token }) => token));
 
@@ -152,7 +152,7 @@ function compare(entity: string, expected: readonly string[], found: readonly st
   ];
 }
 
-/** The answers under the keys of each call, in order, must be those that the run was to get. */
+/** The responses to each call's keys, in order, must match the plan. */
 function findWrongCalls({ calls, journal }: Evidence): string[] {
   const byCall = Map.groupBy(calls, ({ token, call }) => `${token}/${call}`);
   const wrong: string[] = [];
@@ -169,7 +169,7 @@ function findWrongCalls({ calls, journal }: Evidence): string[] {
   return [...wrong, ...[...byCall.keys()].map((name) => `${name}: should never have been called`)];
 }
 
-/** A key names the run and the step that made the call, and always comes with the same call and body. */
+/** A key names the run and the step that made the call, and must always come with the same call and body. */
 function findWrongKeys(evidence: Evidence): string[] {
   const runs = indexRuns(evidence);
   return [...Map.groupBy(evidence.calls, ({ key }) => key)].flatMap(([key, lines]) => {
@@ -183,8 +183,8 @@ function findWrongKeys(evidence: Evidence): string[] {
 }
 
 /**
- * A later step of the run has begun only after this one was recorded; so the calls of a run never go back. And a call
- * does not come once anybody has seen its step as completed.
+ * A run's next step begins only after the previous one has been recorded, so a run's calls never go backwards. A call
+ * must not arrive after an observer has seen its step as completed.
  */
 function findRepeatsAfterCompletion({ calls, sightings }: Evidence): string[] {
   const seenAt = new Map(sightings.map(({ run_id, number, seen_at }) => [`${run_id}.${number}`, seen_at]));
@@ -217,7 +217,7 @@ function findEarlyTimers({ calls, journal }: Evidence): string[] {
     const to = byCall.get(`${plan.token}/${wait.to}`)?.[0];
     if (from === undefined || to === undefined) return [];
     const tookMs = to.at - from.answered_at;
-    return tookMs < wait.ms ? [`${plan.token}: went on after ${tookMs} of ${wait.ms} ms`] : [];
+    return tookMs < wait.ms ? [`${plan.token}: continued after ${tookMs} of ${wait.ms} ms`] : [];
   });
 }
 

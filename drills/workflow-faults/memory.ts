@@ -1,9 +1,9 @@
-// Owns the measurement of a worker's memory beside many waiting runs: copies of one that really waits.
+// Measures a worker's memory alongside many waiting runs, which are copies of a real waiting run.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { startProcesses } from '../../harness/processes.ts';
+import { retryingClient } from '../../harness/retrying-client.ts';
 import { residentMb } from '../lib/memory.ts';
-import { startProcesses } from '../lib/processes.ts';
-import { retryingClient } from '../lib/retrying-client.ts';
 import type { DrillApp, Environment } from './environment.ts';
 import { type PeopleJournal, start } from './people.ts';
 import { readRun } from './reading.ts';
@@ -11,9 +11,12 @@ import type { Scenario } from './scenario.ts';
 
 export interface MemoryFigures {
   readonly waiting: number;
-  /** Before it has done anything. */
+  /** The memory before the worker has done any work. */
   readonly new_mb: number;
-  /** Warm, before there are waiting runs, and after they were removed and it has worked once more. */
+  /**
+   * The warmed-up idle worker's memory before there are waiting runs. `idle_after_mb` is measured after the waiting
+   * runs have been removed and the worker has worked again.
+   */
   readonly idle_before_mb: number;
   readonly idle_after_mb: number;
   readonly beside_waiting_mb: number;
@@ -21,7 +24,7 @@ export interface MemoryFigures {
   readonly seconds_of_work_beside_waiting: number;
 }
 
-/** Starts one API and one worker of its own: nothing else of Plinth may be running. */
+/** Starts its own API and worker. No other Plinth process may be running. */
 export async function measureMemory(
   environment: Environment,
   { waiting, work, idleSeconds }: { waiting: number; work: number; idleSeconds: number },
@@ -63,7 +66,9 @@ export async function measureMemory(
 const maxRounds = 8;
 const steadyMb = 5;
 
-/** Works until that needs no more memory: a process loads things once, and its heap grows with the first rounds of work. */
+/**
+ * Works until memory use is stable, because a process loads code once and its heap grows in the first rounds of work.
+ */
 async function warmUp(workOff: () => Promise<number>, settle: () => Promise<number>) {
   let seconds = await workOff();
   let mb = await settle();
@@ -76,7 +81,7 @@ async function warmUp(workOff: () => Promise<number>, settle: () => Promise<numb
   return { seconds, mb };
 }
 
-/** The least while it idles: garbage comes and goes. */
+/** Returns the lowest memory use while idle, because the amount of garbage varies. */
 async function measureIdle(pids: () => readonly number[], seconds: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let n = 0; n < seconds * 4; n += 1) {
@@ -89,7 +94,7 @@ async function measureIdle(pids: () => readonly number[], seconds: number): Prom
 const noJournal = (): PeopleJournal => ({ starts: [], ticks: [] });
 const find = ({ scenarios }: Environment, name: string) => scenarios.find((each) => each.name === name) as Scenario;
 
-/** Runs the chain of records so many times. Returns how many seconds that took. */
+/** Runs the workflow `chain` this many times. Returns the duration in seconds. */
 async function runAndWait(environment: Environment, count: number): Promise<number> {
   const scenario = find(environment, 'chain');
   const app = environment.apps[0] as DrillApp;
@@ -105,7 +110,7 @@ async function runAndWait(environment: Environment, count: number): Promise<numb
   return Math.round((performance.now() - startedAt) / 100) / 10;
 }
 
-/** Returns a function that removes them. */
+/** Inserts waiting runs. Returns a function that removes them. */
 async function insertWaiting(
   environment: Environment,
   app: DrillApp,
@@ -124,7 +129,7 @@ async function insertWaiting(
   };
 }
 
-/** Copies a run and its steps, once it waits. */
+/** Copies a run and its steps once the run is waiting. */
 const insertCopies = `
   with copies as (
     insert into workflow_runs

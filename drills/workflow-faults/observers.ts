@@ -1,5 +1,5 @@
-// Owns observers, who read runs through the API all the time, and keep a journal of what they saw: what was once seen as
-// completed must stay so, and must not be done again.
+// Observers that continuously read runs through the API and keep a journal of completed steps. Once an observer
+// has seen a step as completed, the step must stay completed and must not run again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../lib/random.ts';
 import type { PeopleJournal, StartLine } from './people.ts';
@@ -12,14 +12,17 @@ export interface Sighting {
   readonly number: number;
   readonly name: string;
   readonly completed_at: string;
-  /** When the answer had come. */
+  /** The time at which the response arrived. */
   readonly seen_at: number;
 }
 
 const recently = 200;
 const pauseMs = 20;
 
-/** Reads runs that were started recently, until the signal is aborted. Returns each completed step when it was first seen. */
+/**
+ * Reads recently started runs until the signal is aborted. Returns each completed step with the time at which it was
+ * first seen.
+ */
 export async function observe({ starts }: PeopleJournal, random: Random, signal: AbortSignal): Promise<Sighting[]> {
   const sightings = new Map<string, Sighting>();
   while (!signal.aborted) {

@@ -1,4 +1,4 @@
-// Owns the outage of the drill: many runs wait, then everything is down until they are due.
+// The drill's outage. Many runs wait, then everything is down until they are due.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readJournal } from '../lib/journal-file.ts';
 import type { Environment } from './environment.ts';
@@ -7,9 +7,11 @@ import type { CallLine } from './receiver.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface Outage {
-  /** How many waits became due while everything was down. */
+  /** The number of waits that became due while everything was down. */
   readonly due: number;
-  /** How long after a worker was ready, or after the wait was due if that was later, each run went on, in ms. */
+  /**
+   * How late each run continued, in ms, measured from when a worker was ready, or from the due time if that was later.
+   */
   readonly lateMs: readonly number[];
 }
 
@@ -23,7 +25,7 @@ export async function takeEverythingDown(
   const { processes, postgres, apps, scenarios } = environment;
   const scenario = scenarios.find(({ name }) => name === 'waits') as Scenario;
   const orders = Array.from({ length: runs }, (_, n) => {
-    const plan = scenario.draw(`outage-${n}`, () => 0.5); // the middle one of the waits
+    const plan = scenario.draw(`outage-${n}`, () => 0.5); // selects the middle duration
     return { app: apps[n % apps.length] as Environment['apps'][number], scenario, plan };
   });
   const lines = await Promise.all(orders.map((order) => start(environment, order, journal)));
@@ -35,7 +37,7 @@ export async function takeEverythingDown(
   await sleep(Math.max(...began.values()) + ms + 500 - Date.now());
   const readyAt = await processes.bringUp();
   const wentOn = await waitForCalls(environment.journal, lines, 'after');
-  // A call that had not been recorded when everything went down is repeated, and its run waits from then on.
+  // A call that was not recorded before the outage is repeated, and its run then waits from the repeated call.
   const calledLast = await waitForCalls(environment.journal, lines, 'before');
   const dueTimes = [...calledLast].map(([token, at]) => [token, at + ms] as const);
   return {
@@ -44,7 +46,7 @@ export async function takeEverythingDown(
   };
 }
 
-/** Waits until each run has made this call. Returns when it came, by token. */
+/** Waits until each run has made this call. Returns the time of each call, by token. */
 async function waitForCalls(journal: string, lines: readonly StartLine[], call: string): Promise<Map<string, number>> {
   const tokens = new Set(lines.map(({ plan }) => plan.token));
   for (const end = Date.now() + withinMs; ; await sleep(100)) {

@@ -1,22 +1,22 @@
-// Owns the people of the drill: they start runs and cancel some of them, and keep a journal of what was acknowledged.
+// The drill's people. They start runs and cancel some of them, and keep a journal of acknowledged requests.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../lib/random.ts';
 import type { DrillApp, Environment } from './environment.ts';
 import { type Plan, pick, type Scenario } from './scenario.ts';
 import { defineTick } from './scenarios.ts';
 
-/** One acknowledged start. */
+/** A run's acknowledged start. */
 export interface StartLine {
   readonly app: DrillApp;
   readonly scenario: Scenario;
   readonly plan: Plan;
-  /** Unknown if a record started the run. */
+  /** Undefined if a record started the run. */
   readonly run_id: string | undefined;
-  /** What was answered to the cancel. */
+  /** The status in the response to the cancellation. */
   cancelled?: string;
 }
 
-/** One acknowledged workflow that runs once, at a given time. */
+/** An acknowledged workflow that runs once, at a given time. */
 export interface TickLine {
   readonly app: DrillApp;
   readonly token: string;
@@ -34,11 +34,11 @@ export interface StartPlan {
   readonly starts: number;
   readonly ticks: number;
   readonly seconds: number;
-  /** Up to which share of the starts people may go now. */
+  /** The share of the starts that people may have sent so far. */
   readonly share: () => number;
 }
 
-/** Starts so many runs, and creates workflows that tick once, spread over these seconds. */
+/** Starts this many runs, and creates this many workflows that run once, spread over these seconds. */
 export async function startAll(
   environment: Environment,
   { starts, ticks, seconds, share }: StartPlan,
@@ -67,7 +67,7 @@ export async function startAll(
 
 type Order = Pick<StartLine, 'app' | 'scenario' | 'plan'>;
 
-/** Starts a run, and writes it down once it is acknowledged. */
+/** Starts a run, and records it once it has been acknowledged. */
 export async function start(
   environment: Pick<Environment, 'callHook'>,
   order: Order,
@@ -102,7 +102,10 @@ async function cancel(line: StartLine, afterMs: number): Promise<void> {
   line.cancelled = (await app.call('POST', path)).body.status;
 }
 
-/** They are due while faults happen. One that was due before it was acknowledged may have run or not: it does not count. */
+/**
+ * Schedules ticks that become due during the faults. A tick that was due before it was acknowledged may or may not have
+ * run, so it does not count.
+ */
 async function scheduleTicks(
   apps: readonly DrillApp[],
   count: number,

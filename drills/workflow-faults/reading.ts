@@ -1,6 +1,6 @@
-// Owns what the drill reads through the API: runs with their steps, lists of runs, and records.
+// Reads runs with their steps, lists of runs, and records through the API.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Call } from '../lib/retrying-client.ts';
+import type { Call } from '../../harness/retrying-client.ts';
 import type { DrillApp } from './environment.ts';
 
 export interface Step {
@@ -45,7 +45,7 @@ async function listAll<Item>(call: Call, path: string): Promise<Item[]> {
   }
 }
 
-/** Waits until each app has as many runs as expected, and all have ended. Returns whether that was in time. */
+/** Waits until each app has the expected number of runs and all have ended. Returns whether that happened in time. */
 export async function waitUntilFinished(
   apps: readonly DrillApp[],
   expectedRuns: (app: DrillApp) => number,

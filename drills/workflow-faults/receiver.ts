@@ -1,6 +1,6 @@
-// The receiver of the drill, in its own process, which is never killed. A path says what to answer: `/TOKEN/CALL/500-cut-200`
-// answers 500 under the first idempotency key, cuts the connection under the second, and answers 200 from the third on. A
-// request that is repeated under its key gets the answer that it got before.
+// The drill's receiver, in its own process, which is never killed. The path determines the response:
+// `/TOKEN/CALL/500-cut-200` responds with 500 to the first idempotency key, cuts the connection for the second, and
+// responds with 200 from the third on. A request repeated with the same key gets the same response.
 import { createHash } from 'node:crypto';
 import { type ReceivedRequest as Request, startWebhookEndpoint } from '../../sandbox/src/webhook-endpoint.ts';
 import { openJournal } from '../lib/journal-file.ts';
@@ -8,7 +8,7 @@ import type { ListenOptions } from '../lib/receiver-process.ts';
 
 export type Answer = '200' | '500' | '503' | 'cut' | 'slow';
 
-/** One request. `key` is its idempotency key, `nth` how many keys this call had used by then, this one included. */
+/** One request. `key` is its idempotency key, and `nth` is the key's position among the call's keys, starting at 1. */
 export interface CallLine {
   readonly at: number;
   readonly token: string;
@@ -17,7 +17,7 @@ export interface CallLine {
   readonly nth: number;
   readonly sha256: string;
   readonly answer: Answer;
-  /** When the answer was sent, at the earliest. */
+  /** The earliest time at which the response can have been sent. */
   readonly answered_at: number;
 }
 

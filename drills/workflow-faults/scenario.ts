@@ -1,16 +1,16 @@
-// Owns what a scenario is: a workflow, what a person sends to start a run of it, and what must come of that, computed from the
-// definition and the answers of the receiver, without asking the product.
+// The definition of a scenario: a workflow, the input that starts a run, and the expected result, which is
+// computed from the definition and the receiver's responses without querying the product.
 import type { Random } from '../lib/random.ts';
 import type { Answer } from './receiver.ts';
 
-/** What makes up one step in the answer of `getRun`. */
+/** The relevant fields of a step in `getRun`'s response. */
 export interface ExpectedStep {
   readonly name: string;
   readonly status: 'completed' | 'failed';
   readonly attempt: number;
 }
 
-/** A call that a run makes, with the answers to its attempts, in their order. */
+/** A call that a run makes, with the responses to its attempts in order. */
 export interface ExpectedCall {
   readonly call: string;
   readonly answers: readonly Answer[];
@@ -19,26 +19,26 @@ export interface ExpectedCall {
 export interface Expected {
   readonly status: 'completed' | 'failed' | 'cancelled';
   readonly error_message?: string;
-  /** Of a run that was cancelled: the most that it may have done. */
+  /** For a cancelled run, the most steps that it may have completed. */
   readonly steps: readonly ExpectedStep[];
   readonly calls: readonly ExpectedCall[];
-  /** Records that exist exactly once, by entity: each as the text of its fields (`recordKey`). */
+  /** Records that must exist exactly once, by entity. Each is identified by its text (`recordKey`). */
   readonly records: Readonly<Record<string, readonly string[]>>;
-  /** How many runs of other workflows it causes, by their name. */
+  /** The number of runs that it causes in other workflows, by workflow name. */
   readonly causes: Readonly<Record<string, number>>;
-  /** This call comes no sooner than so many milliseconds after that one was answered. */
+  /** The call `to` must arrive at least this many milliseconds after the response to `from`. */
   readonly wait?: { readonly from: string; readonly to: string; readonly ms: number };
 }
 
-/** How a run is started: by `runWorkflow`, by creating a record, or by a call of the workflow's hook. */
+/** How a run is started: with `runWorkflow`, by creating a record, or by calling the workflow's hook. */
 export type StartedBy = 'run' | 'record' | 'hook';
 
 export interface Plan {
   readonly token: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Undefined: it must start no run. */
+  /** Undefined if no run may start. */
   readonly expected: Expected | undefined;
-  /** Cancel the run after this time. */
+  /** The delay after which the run is cancelled. */
   readonly cancelAfterMs?: number;
 }
 
@@ -47,7 +47,7 @@ export interface Scenario {
   readonly startedBy: StartedBy;
   readonly definition: object;
   readonly trigger: object;
-  /** For `record`: the entity of the record that starts a run. */
+  /** For `record`, the entity whose record starts a run. */
   readonly entity?: string;
   draw(token: string, random: Random): Plan;
 }
@@ -59,13 +59,15 @@ export const nothingElse = { calls: [], records: {}, causes: {} } as const;
 
 export const manual = { config: { trigger_type: 'manual' } };
 
-/** A definition with these tasks. The first puts what the run was started with into the context, wherever it came from. */
+/**
+ * Builds a definition with these tasks. A task before them puts the run's input into the context, whatever the trigger.
+ */
 export const define = (name: string, ...tasks: object[]): object => ({
   document: { dsl: '1.0.0', namespace: 'drill', name, version: '1.0.0' },
   do: [{ begin: { set: '${ .body // .data // . }', export: { as: '${ . }' } } }, ...tasks],
 });
 
-/** The text of a record: `token n`, or only the token. */
+/** Returns a record's text: `token n`, or only the token. */
 export const recordKey = ({ token, n }: { readonly token: string; readonly n?: number | null }): string =>
   n === undefined || n === null ? token : `${token} ${n}`;
 

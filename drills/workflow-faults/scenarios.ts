@@ -1,4 +1,4 @@
-// Owns the scenarios of the drill.
+// The drill's scenarios.
 import type { Answer } from './receiver.ts';
 import {
   completed,
@@ -12,7 +12,7 @@ import {
   type Scenario,
 } from './scenario.ts';
 
-/** `origin` is that of the receiver. */
+/** `origin` is the receiver's origin. */
 export function createScenarios(origin: string): readonly Scenario[] {
   const post = (call: string, answers: string) => ({
     call: 'http',
@@ -35,7 +35,7 @@ export function createScenarios(origin: string): readonly Scenario[] {
   ];
 }
 
-/** The workflows that run because of what the scenarios do. */
+/** The workflows that the scenarios trigger. */
 export const triggeredWorkflows: readonly { name: string; definition: object; trigger: object }[] = [
   {
     name: 'echo',
@@ -51,7 +51,7 @@ export const triggeredWorkflows: readonly { name: string; definition: object; tr
 
 export const entityNames = ['Task', 'Echo', 'Received', 'Order', 'Shipment', 'Tick'];
 
-/** A workflow that runs once, at this time, and writes a record. */
+/** Builds a workflow that runs once, at this time, and writes a record. */
 export const defineTick = (token: string, at: Date) => ({
   name: token,
   trigger: { config: { trigger_type: 'scheduled', at: at.toISOString() } },
@@ -62,7 +62,7 @@ function createRecord(entity: string, data: object) {
   return { keep: { call: 'entity.create', with: { entity, data } } };
 }
 
-// ---- calls in a loop, each tried several times
+// ---- calls in a loop, each attempted several times
 
 const scripts: readonly Answer[][] = [
   ['200'],
@@ -89,7 +89,7 @@ function createCalls(name: string, startedBy: 'run' | 'hook', trigger: object, s
     trigger,
     definition: define(name, { loop }, { finish: { set: { done: true } } }),
     draw(token, random) {
-      const count = Math.floor(random() * 4); // a loop without a turn, too
+      const count = Math.floor(random() * 4); // the loop may have no iterations
       const calls: ExpectedCall[] = Array.from({ length: count }, (_, n) => ({
         call: `call-${n}`,
         answers: pick(random, scripts),
@@ -209,7 +209,7 @@ function createFails(): Scenario {
   };
 }
 
-// ---- an event that another workflow hears
+// ---- an event that triggers another workflow
 
 function createEmits(): Scenario {
   const announce = { emit: { event: { with: { type: 'drill.announced', data: { token: '${ .token }' } } } } };

@@ -1,6 +1,6 @@
-// Owns what the sandbox's language model says about ads: texts and search themes put together from the name and the description of the
-// business, in English, whatever the language. It says so in each answer that can say it.
-import type { ChatRequest, ModelReply } from './model.ts';
+// The sandbox model's replies about ads: texts and search themes built from the business's name and description.
+// They are in English regardless of the requested language, and say so where their format allows it.
+import type { ChatRequest, ModelReply } from './chat.ts';
 
 interface AdTask {
   readonly task: 'search_themes' | 'ad_copy';
@@ -11,7 +11,7 @@ interface AdTask {
   >;
 }
 
-/** Undefined if the request is not about ads. */
+/** Returns undefined if the request is not about ads. */
 export function writeAdTexts({ messages }: ChatRequest): ModelReply | undefined {
   const { role, content } = messages.at(-1) ?? {};
   const task = role === 'user' ? parseTask(content ?? '') : undefined;
@@ -69,5 +69,5 @@ function writeCopy({ business_name, texts = {} }: AdTask): Record<string, string
   );
 }
 
-/** Wide characters count twice. */
+/** Counts wide characters twice. */
 const measure = (text: string): number => [...text].reduce((sum, each) => sum + (each > '\u2e7f' ? 2 : 1), 0);

@@ -1,7 +1,6 @@
-// The API of the sandbox's services: answers with what was sent, if it came with an access token that was issued, or with
-// the API key of the two services that have one.
+// The API of the sandbox's services. It echoes a request that carries an issued access token, or the API key of one of
+// the two services that use keys.
 import type { IncomingMessage } from 'node:http';
-import type { JournalEntry, ServiceBehaviour } from './authorization-server.ts';
 import type { ConnectorProvider } from './authorization-server-provider.ts';
 
 /** The API keys that the sandbox accepts. */
@@ -13,7 +12,8 @@ export const sandboxApiKeys = {
 export interface ApiAnswer {
   readonly status: number;
   readonly body: unknown;
-  readonly entry: Pick<JournalEntry, 'status' | 'path' | 'idempotency_key'>;
+  /** The journal entry. */
+  readonly entry: { readonly status: number; readonly path: string; readonly idempotency_key?: string };
 }
 
 export async function answerApi(
@@ -21,23 +21,23 @@ export async function answerApi(
   request: IncomingMessage,
   body: string,
   provider: ConnectorProvider,
-  behaviour: ServiceBehaviour,
+  isDown: boolean,
 ): Promise<ApiAnswer> {
   const path = (request.url ?? '').slice(`/${connector}/api`.length);
   const key = request.headers['idempotency-key'];
   const entry = { path, ...(typeof key === 'string' && { idempotency_key: key }) };
   const answer = (status: number, content: unknown) => ({ status, body: content, entry: { ...entry, status } });
-  if (behaviour === 'down') return answer(503, { error: 'down' });
+  if (isDown) return answer(503, { error: 'down' });
   const { authorization = '' } = request.headers;
   const scopes = await findScopes(connector, authorization, provider);
   if (scopes === undefined) return answer(401, { error: 'invalid_token' });
   const status = Number(/^\/status\/(\d{3})\b/.exec(path)?.[1] ?? 200);
-  // What a careless service does: it repeats the credentials, in more than one spelling.
+  // `/echo` behaves like a careless service that repeats the credentials in several forms.
   const echo = path.startsWith('/echo') ? { authorization, token: authorization.replace(/^\w+ /, '') } : {};
   return answer(status, { method: request.method, path, scopes: scopes.split(' '), ...echo, received: readJson(body) });
 }
 
-/** Undefined: the credentials are not valid. */
+/** Returns undefined if the credentials are not valid. */
 async function findScopes(
   connector: string,
   authorization: string,

@@ -1,12 +1,14 @@
-// One connector's authorization server: oidc-provider below a path, its consent page, and requests that are passed to it
-// without a browser. Everything is in memory.
+// One connector's authorization server: oidc-provider below a path, its consent page, and its back-channel
+// requests. Everything is kept in memory.
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Adapter, Provider } from 'oidc-provider';
+import { type Adapter, errors, Provider } from 'oidc-provider';
 import { createStore } from './authorization-server-store.ts';
+import { toConsentPage, toProblemPage } from './consent-page.ts';
+import { answerWithPage, sendPage } from './pages/page.ts';
 
 export interface BackChannelAnswer {
   readonly status: number;
@@ -15,15 +17,15 @@ export interface BackChannelAnswer {
 }
 
 export interface ConnectorProvider {
-  /** For a person's browser. */
+  /** Serves a user's browser. */
   showPage(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** For requests of clients: the answer is returned instead of sent. */
+  /** Handles a client's request. Returns the response instead of sending it. */
   request(request: IncomingMessage, body: string): Promise<BackChannelAnswer>;
-  /** The scopes of an access token that is valid. */
+  /** Returns a valid access token's scopes. */
   findScopes(accessToken: string): Promise<string | undefined>;
 }
 
-/** What the operator registers: one client per connector. */
+/** The client that the operator registers for each connector. */
 const sandboxClient = (connector: string) => ({
   clientId: `sandbox-${connector}`,
   clientSecret: `sandbox-${connector}-secret`,
@@ -31,20 +33,24 @@ const sandboxClient = (connector: string) => ({
 
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
 
-export function createConnectorProvider(issuer: string, lifetimeSeconds: () => number): ConnectorProvider {
+export function createConnectorProvider(
+  issuer: string,
+  lifetimeSeconds: () => number,
+  startPage: string | undefined,
+): ConnectorProvider {
   const { pathname: mountPath } = new URL(issuer);
   const store = createStore();
   let scopes = new Set(['openid', 'offline_access']);
-  let provider = createProvider(issuer, scopes, store, lifetimeSeconds);
+  let provider = createProvider(issuer, scopes, store, { lifetimeSeconds, startPage });
 
-  /** Every scope that is asked for exists. oidc-provider has to know them when it is created. */
+  /** Adds the requested scopes, because oidc-provider must know all scopes when it is created. */
   const addScopes = (wanted: readonly string[]) => {
     if (wanted.every((scope) => scopes.has(scope))) return;
     scopes = new Set([...scopes, ...wanted]);
-    provider = createProvider(issuer, scopes, store, lifetimeSeconds);
+    provider = createProvider(issuer, scopes, store, { lifetimeSeconds, startPage });
   };
 
-  /** oidc-provider reads from `originalUrl` where it is mounted. */
+  /** oidc-provider reads its mount path from `originalUrl`. */
   const mount = (request: IncomingMessage): MountedRequest => {
     const originalUrl = request.url ?? '/';
     return Object.assign(request, { originalUrl, url: originalUrl.slice(mountPath.length) || '/' });
@@ -54,7 +60,7 @@ export function createConnectorProvider(issuer: string, lifetimeSeconds: () => n
     async showPage(request, response) {
       addScopes(readScopes(request));
       const mounted = mount(request);
-      if (mounted.url.startsWith('/consent/')) await answerConsent(provider, mounted, response);
+      if (mounted.url.startsWith('/consent/')) await answerConsent(provider, mounted, response, startPage);
       else await provider.callback()(mounted, response);
     },
     request: (request, body) => passOn(mount(request), body, provider.callback()),
@@ -67,7 +73,7 @@ export function createConnectorProvider(issuer: string, lifetimeSeconds: () => n
 
 type MountedRequest = IncomingMessage & { readonly originalUrl: string; readonly url: string };
 
-/** Some services separate scopes by commas, which oidc-provider does not know. */
+/** Some services separate scopes by commas, which oidc-provider does not support. */
 function readScopes(request: IncomingMessage): readonly string[] {
   const url = new URL(request.url ?? '/', 'http://sandbox');
   const scopes =
@@ -84,7 +90,7 @@ function createProvider(
   issuer: string,
   scopes: ReadonlySet<string>,
   store: (model: string) => Adapter,
-  lifetimeSeconds: () => number,
+  { lifetimeSeconds, startPage }: { lifetimeSeconds: () => number; startPage: string | undefined },
 ): Provider {
   const { clientId, clientSecret } = sandboxClient(new URL(issuer).pathname.slice(1));
   const client = {
@@ -95,7 +101,7 @@ function createProvider(
     response_types: ['code' as const],
   };
   const provider = new Provider(issuer, {
-    // Services differ in how clients authenticate; a connector may use either way.
+    // Services differ in how clients authenticate, so a connector may use either method.
     clients: [{ ...client, token_endpoint_auth_method: 'client_secret_post' }],
     scopes: [...scopes],
     adapter: store,
@@ -107,6 +113,11 @@ function createProvider(
     routes: { authorization: '/authorize', token: '/token', revocation: '/revoke' },
     features: { devInteractions: { enabled: false }, revocation: { enabled: true, allowedPolicy: async () => true } },
     interactions: { url: (_ctx, interaction) => `${new URL(issuer).pathname}/consent/${interaction.uid}` },
+    renderError: (ctx, { error, error_description }) => {
+      const { headers, body } = answerWithPage(toProblemPage(`${error}: ${error_description}`, startPage));
+      ctx.set(headers);
+      ctx.body = body;
+    },
     findAccount: async (_ctx, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
     ttl: {
       AccessToken: lifetimeSeconds,
@@ -118,18 +129,41 @@ function createProvider(
       IdToken: 3_600,
     },
   });
-  // The sandbox serves any installation on this machine.
+  // Any redirect to this machine is allowed, because the sandbox serves every installation on it.
   Object.assign(provider.Client.prototype, {
     redirectUriAllowed: (uri: string) => ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(uri).hostname),
   });
   return provider;
 }
 
-async function answerConsent(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { params } = await provider.interactionDetails(request, response);
+async function answerConsent(
+  provider: Provider,
+  request: MountedRequest,
+  response: ServerResponse,
+  startPage: string | undefined,
+): Promise<void> {
+  const details = await provider.interactionDetails(request, response).catch((error: unknown) => {
+    if (error instanceof errors.SessionNotFound) return undefined;
+    throw error;
+  });
+  if (details === undefined)
+    return sendPage(
+      response,
+      toProblemPage('This page has expired, or was opened in another browser.', startPage),
+      400,
+    );
+  const { params } = details;
   if (request.method !== 'POST') {
-    response.setHeader('content-type', 'text/html; charset=utf-8');
-    return void response.end(consentPage(String(params.client_id), String(params.scope ?? '')));
+    const consent = {
+      service: new URL(provider.issuer).pathname.slice(1),
+      clientId: String(params.client_id),
+      redirectUri: String(params.redirect_uri),
+      scopes: String(params.scope ?? '')
+        .split(' ')
+        .filter(Boolean),
+      startPage,
+    };
+    return sendPage(response, toConsentPage(consent));
   }
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -143,7 +177,7 @@ async function answerConsent(provider: Provider, request: IncomingMessage, respo
   const requested = String(params.scope ?? '');
   const granted = form.get('scopes') ?? requested;
   grant.addOIDCScope(granted);
-  // Without this, oidc-provider would ask again for what was not granted.
+  // Without this, oidc-provider would ask for the rejected scopes again.
   const refused = requested.split(' ').filter((scope) => !granted.split(' ').includes(scope));
   if (refused.length > 0) grant.rejectOIDCScope(refused.join(' '));
   await provider.interactionFinished(request, response, {
@@ -152,23 +186,7 @@ async function answerConsent(provider: Provider, request: IncomingMessage, respo
   });
 }
 
-const consentPage = (client: string, scopes: string): string => `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Allow access?</title>
-<style>body{font:16px/1.5 system-ui;max-width:32rem;margin:4rem auto;padding:0 1rem}button{font:inherit;padding:.5rem 1.25rem}</style>
-<h1>Allow access?</h1>
-<p>This is the sandbox. <b>${escapeHtml(client)}</b> asks for access to your account:</p>
-<ul>${scopes
-  .split(' ')
-  .filter(Boolean)
-  .map((scope) => `<li><code>${escapeHtml(scope)}</code></li>`)
-  .join('')}</ul>
-<form method="post"><button name="answer" value="allow">Allow</button> <button name="answer" value="deny">Deny</button></form>
-</html>`;
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-
-/** Runs a request of which the body was read already, over a connection of its own, and returns the answer. */
+/** Forwards a request whose body has already been read over a new connection. Returns the response. */
 async function passOn(
   request: MountedRequest,
   body: string,
@@ -195,7 +213,7 @@ async function passOn(
   }
 }
 
-/** Basic authentication as fields of the body, because oidc-provider accepts one way per client. */
+/** Converts basic authentication to body fields, because oidc-provider accepts only one method per client. */
 function toPostCredentials(authorization: string, body: string): string {
   const encoded = /^Basic (.+)$/i.exec(authorization)?.[1];
   if (encoded === undefined) return body;

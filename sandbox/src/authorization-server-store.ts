@@ -1,7 +1,7 @@
-// What an authorization server of the sandbox remembers: codes, tokens, grants and sessions, in memory.
+// The authorization servers' in-memory store: codes, tokens, grants and sessions.
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
-/** Several providers may share a store: it decides what exists, they only know which scopes do. */
+/** Several providers can share a store. They differ only in the scopes that they know. */
 export function createStore(): (model: string) => Adapter {
   const rows = new Map<string, AdapterPayload>();
   return (model) => {

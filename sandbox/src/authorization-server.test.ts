@@ -1,4 +1,4 @@
-// The sandbox's authorization server, as a client of any connector meets it.
+// Tests the sandbox's authorization server as any connector's client would use it.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -127,4 +127,41 @@ it('accepts the API keys of services that have no OAuth', async () => {
   expect((await fetch(url)).status).toBe(401);
   expect((await callApi('sendgrid', sendgrid.api_key, '/v3/scopes')).status).toBe(200);
   expect((await callApi('sendgrid', 'SG.other', '/v3/scopes')).status).toBe(401);
+});
+
+/** Opens a page as a browser does: follows redirects, and keeps cookies. */
+async function openConsent(url: URL): Promise<Response> {
+  const first = await fetch(url, { redirect: 'manual' });
+  const cookie = first.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+  return fetch(new URL(first.headers.get('location') ?? '', url), { headers: { cookie } });
+}
+
+it('says on its page who asks for what, and escapes it', async () => {
+  const response = await openConsent(authorizationUrl('notion', 'openid <script>alert(1)</script> __proto__'));
+  expect(response.headers.get('content-security-policy')).toMatch(
+    /^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; form-action 'self' http: https:; base-uri 'none'; frame-ancestors 'none'$/,
+  );
+  const page = await response.text();
+  expect(page).toContain('<h1>Allow access to notion?</h1>');
+  expect(page).toContain('Plinth at <b>http://127.0.0.1:8080</b> asks to use your <b>notion</b> account.');
+  expect(page).toContain('<code>openid</code><span class="quiet">know who you are</span>');
+  expect(page).toContain('<code>&#60;script&#62;alert(1)&#60;/script&#62;</code>');
+  expect(page).toContain('<code>__proto__</code>');
+  expect(page).not.toContain('<script');
+});
+
+it.each([
+  ['a consent that has expired', '/notion/consent/none', 'This page has expired'],
+  ['an unknown client', '/notion/authorize?client_id=%3Cscript%3E&response_type=code', 'invalid_client'],
+])('answers a page to %s', async (_what, path, text) => {
+  const response = await fetch(server.url + path, { headers: { accept: 'text/html' } });
+  expect(response.status).toBe(400);
+  expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+  const page = await response.text();
+  expect(page).toContain(text);
+  expect(page).toContain('connect the service again');
+  expect(page).not.toContain('<script');
 });

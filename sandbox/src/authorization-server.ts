@@ -1,6 +1,6 @@
-// An authorization server for development and tests, for every connector: a consent page, codes with PKCE, refresh tokens
-// that rotate, revocation, and a small API that accepts what was issued. It has switches for a service that fails, and a
-// journal of what it did. The protocol is that of oidc-provider (authorization-server-provider.ts).
+// An authorization server for development and tests that serves every connector: a consent page, codes with PKCE,
+// rotating refresh tokens, revocation, and a small API that accepts the issued tokens. It has switches that make a
+// service fail, and a journal of its actions. oidc-provider implements the protocol (authorization-server-provider.ts).
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,13 +10,14 @@ import { answerApi } from './authorization-server-api.ts';
 import { type ConnectorProvider, createConnectorProvider } from './authorization-server-provider.ts';
 
 /**
- * `down`: answers 503. `silent`: no answer until the behaviour changes. `garbage`: a page instead of JSON. `refuse`: answers
- * `invalid_grant`. These four do nothing else. `drop` does what was asked, and closes the connection instead of answering.
- * `hold` does what was asked, and answers when the behaviour changes.
+ * `down` responds with 503. `silent` does not respond until the behaviour changes. `garbage` returns a page instead of
+ * JSON. `refuse` responds with `invalid_grant`. None of these four processes the request. `drop` processes the request
+ * and closes the connection instead of responding. `hold` processes the request and responds when the behaviour
+ * changes.
  */
 export type ServiceBehaviour = 'well' | 'down' | 'silent' | 'garbage' | 'refuse' | 'drop' | 'hold';
 
-/** What the server did. Tokens are named by a few characters of their hash. */
+/** One of the server's actions. Tokens are identified by a few characters of their hash. */
 export interface JournalEntry {
   readonly at: string;
   readonly connector: string;
@@ -29,28 +30,34 @@ export interface JournalEntry {
 }
 
 export interface AuthorizationServer {
-  /** For `CONNECTOR_SANDBOX_URL`. Below it each connector has `/TYPE/authorize`, `/token`, `/revoke` and `/api`. */
+  /**
+   * The value for `CONNECTOR_SANDBOX_URL`. Each connector has the paths `/TYPE/authorize`, `/token`, `/revoke` and
+   * `/api`.
+   */
   readonly url: string;
   readonly journal: readonly JournalEntry[];
   behave(how: ServiceBehaviour, connector?: string): void;
-  /** How long the access tokens that are issued from now on are valid. */
+  /** Sets the lifetime of access tokens issued from now on. */
   setLifetime(seconds: number): void;
-  /** As if the person had withdrawn the app's access at the service: neither token is valid any more. */
+  /** Withdraws the app's access, as the service's user could. Both tokens become invalid. */
   withdraw(connector: string): void;
-  /** Goes the way of a person who allows everything that the URL asks for, and returns the URL they are sent back to. */
+  /** Acts as a user who allows everything that the URL requests. Returns the URL to which the user is redirected. */
   consent(authorizationUrl: string | URL, answer?: 'allow' | 'deny', scopes?: readonly string[]): Promise<URL>;
   close(): Promise<void>;
 }
 
 export interface AuthorizationServerOptions {
   readonly port?: number;
-  /** Each entry of the journal is appended to this file as a line of JSON before the answer is sent. */
+  /** Each journal entry is appended to this file as a line of JSON before the response is sent. */
   readonly journalFile?: string;
+  /** The sandbox's start page, to which the consent page links. */
+  readonly startPage?: string;
 }
 
 export async function startAuthorizationServer({
   port = 0,
   journalFile,
+  startPage,
 }: AuthorizationServerOptions = {}): Promise<AuthorizationServer> {
   const journal: JournalEntry[] = [];
   const providers = new Map<string, ConnectorProvider>();
@@ -63,20 +70,23 @@ export async function startAuthorizationServer({
     if (journalFile !== undefined) appendFileSync(journalFile, `${JSON.stringify(line)}\n`);
   };
   const providerOf = (connector: string): ConnectorProvider => {
-    const known = providers.get(connector) ?? createConnectorProvider(`${url}/${connector}`, () => lifetimeSeconds);
+    const known =
+      providers.get(connector) ?? createConnectorProvider(`${url}/${connector}`, () => lifetimeSeconds, startPage);
     providers.set(connector, known);
     return known;
   };
   const behave = (how: ServiceBehaviour, connector = '') => void behaviours.set(connector, how);
 
-  /** Token and revocation endpoint: what the provider answers is held back until the journal has it. */
+  /**
+   * Serves the token and revocation endpoints. The provider's response is held back until the journal has recorded it.
+   */
   async function answerBackChannel(connector: string, request: IncomingMessage, response: ServerResponse) {
     const body = await readBody(request);
     const grant = new URLSearchParams(body).get('grant_type') ?? undefined;
     record({ connector, event: 'received', grant, path: request.url });
     const how = behaviourOf(connector);
     while (behaviourOf(connector) === 'silent') await sleep(10);
-    if (request.socket.destroyed) return; // the client has stopped waiting
+    if (request.socket.destroyed) return; // the client has disconnected
     if (how === 'down') return void response.writeHead(503).end('Service unavailable');
     if (how === 'garbage')
       return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Hello</html>');
@@ -109,7 +119,7 @@ export async function startAuthorizationServer({
         request,
         await readBody(request),
         providerOf(connector),
-        behaviourOf(connector),
+        behaviourOf(connector) === 'down',
       );
       record({ connector, event: 'api', ...result.entry });
       return sendJson(response, result.status, result.body);
@@ -153,7 +163,10 @@ function describeAnswer(request: IncomingMessage, { status, body }: { status: nu
   return { event: 'refused', error, status } as const;
 }
 
-/** A browser without scripts: follows redirects on this server, keeps cookies, and presses a button of the consent page. */
+/**
+ * Acts as a browser without scripts: follows redirects on this server, keeps cookies, and clicks a button on the
+ * consent page.
+ */
 async function consent(
   authorizationUrl: string | URL,
   answer: 'allow' | 'deny' = 'allow',
@@ -187,7 +200,7 @@ async function consent(
     url = new URL(location, url);
     if (url.origin !== origin) return url;
   }
-  throw new Error('the authorization server redirects for ever');
+  throw new Error('the authorization server redirects forever');
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

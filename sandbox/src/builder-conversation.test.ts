@@ -1,8 +1,9 @@
-// Tests that the recorded conversation fits the starter and the entity grammar. server/test/e2e builds the app with it.
+// Tests that the recorded conversation fits the starter and the entity grammar. The tests in server/test/e2e use it to
+// build the app.
 import { describe, expect, it } from 'vitest';
 import { readStarter } from '../../server/src/features/builder/starter.ts';
 import { isForBuilder, playBuilder } from './builder-conversation.ts';
-import type { ChatRequest } from './model.ts';
+import type { ChatRequest } from './chat.ts';
 
 const names = [
   'list_files',
@@ -14,24 +15,32 @@ const names = [
   'list_entities',
   'read_entity',
   'save_entity',
+  'read_sign_up',
+  'set_sign_up',
   'check_page',
   'ask',
 ];
 const tools = names.map((name) => ({ function: { name } }));
 const say = (content: string) => ({ role: 'user', content });
 
-/** Carries out a turn on the files, as the tools would, and returns its last text and the calls. */
-function build(wish: string, files: Map<string, string>) {
+/** Applies a turn to the files as the tools would. Returns its last text, its calls, and what it asks the person. */
+function build(wish: string, files: Map<string, string>, signUp = 'Everybody can create an account.') {
   const messages: { role: string; content: string }[] = [{ role: 'system', content: 'You build apps.' }, say(wish)];
   const calls: { name: string; arguments: Record<string, string> }[] = [];
   for (let step = 0; step < 20; step += 1) {
     const reply = playBuilder({ model: 'm', messages, tools });
     if (!reply.tool_calls?.length) return { text: reply.text ?? '', calls };
     messages.push({ role: 'assistant', content: reply.text ?? '' });
+    const [first] = reply.tool_calls;
+    if (first?.name === 'ask')
+      return { text: reply.text ?? '', calls, question: (first.arguments as { question: string }).question };
     for (const call of reply.tool_calls) {
       const sent = call.arguments as Record<string, string>;
       calls.push({ name: call.name, arguments: sent });
-      messages.push({ role: 'tool', content: carryOut(call.name, sent, files) });
+      messages.push({
+        role: 'tool',
+        content: call.name === 'read_sign_up' ? signUp : carryOut(call.name, sent, files),
+      });
     }
   }
   throw new Error('the conversation did not end');
@@ -63,6 +72,7 @@ describe('the recorded conversation', () => {
     expect(calls.map(({ name }) => name)).toEqual([
       'list_files',
       'list_entities',
+      'read_sign_up',
       'read_file',
       'read_file',
       'read_file',
@@ -76,6 +86,30 @@ describe('the recorded conversation', () => {
     ]);
     expect(files.get('public/index.html')).toContain('<title>Tasks</title>');
     expect(files.get('public/index.html')).not.toContain('There is nothing here yet');
+  });
+
+  it('asks who may sign up, but only if nobody has chosen that', () => {
+    const starter = () => new Map(readStarter());
+    const chosen = build('A task list', starter());
+    const open = build(
+      'A task list',
+      starter(),
+      'Nobody can create an account. Nobody has chosen this: ask the person.',
+    );
+    expect([chosen.question, open.question]).toEqual([undefined, expect.stringMatching(/^Who may create an account/)]);
+    expect(open.text).toBe(chosen.text);
+  });
+
+  it.each([
+    ['Nobody', 'nobody'],
+    ['No one.', 'nobody'],
+    ['Only people I invite', 'invited'],
+    ['Everybody', 'everybody'],
+    ['anyone', 'everybody'],
+  ])('sets who may sign up by the answer: %s', (answer, who) => {
+    const { text, calls } = build(answer, new Map());
+    expect(calls).toEqual([{ name: 'set_sign_up', arguments: { who } }]);
+    expect(text).toMatch(/^It is set\./);
   });
 
   it('then adds a due date with small edits', () => {

@@ -1,8 +1,8 @@
-// What the sandbox model plays if a request offers the tools of the builder: it builds a task list from the starter, step by
-// step and with real calls of the tools, adds a due date to it, and installs conversion tracking in it. Each step follows from the
-// messages of the request alone, so nothing is remembered between requests.
+// The conversation that the sandbox model plays if a request offers the builder's tools. It uses real tool calls to
+// build a task list from the starter, ask who may sign up, add a due date, and install conversion tracking. Each step
+// is derived from the request's messages alone, so no state is kept between requests.
 import { readFileSync } from 'node:fs';
-import type { ChatRequest, ModelReply } from './model.ts';
+import type { ChatRequest, ModelReply } from './chat.ts';
 
 const builderTools = [
   'list_files',
@@ -12,12 +12,15 @@ const builderTools = [
   'list_entities',
   'read_entity',
   'save_entity',
+  'read_sign_up',
+  'set_sign_up',
+  'ask',
 ];
 
 export const isForBuilder = ({ tools = [] }: ChatRequest): boolean =>
   builderTools.every((name) => tools.some((tool) => tool.function.name === name));
 
-/** The next step of the conversation. */
+/** Returns the next step of the conversation. */
 export function playBuilder(request: ChatRequest): ModelReply {
   const { wish, steps, results, isCorrection } = readTurn(request);
   const play = plays.find(({ pattern }) => pattern.test(wish));
@@ -27,19 +30,32 @@ export function playBuilder(request: ChatRequest): ModelReply {
   if (isCorrection) return { text: `${cannotGoOn} The checks found errors.` };
   const canCheck = request.tools?.some((tool) => tool.function.name === 'check_page') ?? false;
   const own = typeof play.steps === 'function' ? play.steps(wish) : play.steps;
-  const parts = canCheck ? [...own, checkPage, play.end] : [...own, play.end];
-  return parts[steps] ?? play.end;
+  const parts = canCheck && play.changesPages ? [...own, checkPage] : own;
+  return parts[steps] ?? (results.some((result) => notChosen.test(result)) ? askAboutSignUp(play.end) : play.end);
 }
+
+/** Matches the result of `read_sign_up` while nobody has chosen who may sign up. */
+const notChosen = /ask the person/;
+
+const askAboutSignUp = ({ text }: ModelReply): ModelReply => ({
+  text,
+  tool_calls: [
+    {
+      name: 'ask',
+      arguments: { question: 'Who may create an account in this app: nobody, only people you invite, or everybody?' },
+    },
+  ],
+});
 
 const repertoire =
   'I am a stand-in for a language model and play a recorded conversation. Ask me for "a task list with owners", and then to "add a due date", or send me an instruction that installs conversion tracking. For anything else, set MODEL_URL to a real model.';
 const cannotGoOn =
-  "I can't go on: I am a stand-in for a language model, and my recorded conversation fits an app that begins with the starter.";
+  "I can't continue: I am a stand-in for a language model, and my recorded conversation fits an app that begins with the starter.";
 
-/** How results of tools begin that say no. */
+/** Matches tool results that reject a call. */
 const refusals = /^(?:old_text |The file |There is no |It is not valid|The arguments |The path |The schema )/;
 
-/** What the person asked for last, and what was said and done about it since. */
+/** Returns the user's last request, and the replies and tool results since then. */
 function readTurn({ messages }: ChatRequest) {
   const isNote = (text: string) => /^Your (?:changes were checked|output was cut off)/.test(text);
   const start = messages.findLastIndex(({ role, content }) => role === 'user' && !isNote(toText(content)));
@@ -61,6 +77,8 @@ const toText = (content: unknown): string => {
 
 interface Play {
   readonly pattern: RegExp;
+  /** Whether the page is loaded once more before the end. */
+  readonly changesPages: boolean;
   readonly steps: readonly ModelReply[] | ((wish: string) => readonly ModelReply[]);
   readonly end: ModelReply;
 }
@@ -89,7 +107,7 @@ const task = {
   rls: { read: onlyTheOwner, create: onlyTheOwner, update: onlyTheOwner, delete: onlyTheOwner },
 };
 
-// As they stand in the starter.
+// These passages must match the starter.
 const starterSection = `      <!-- The app itself, shown while somebody is signed in. Build it here; app.js fills it. -->
       <section data-for="signed-in" aria-labelledby="app-heading" hidden>
         <h1 id="app-heading">Welcome</h1>
@@ -100,12 +118,14 @@ const messagesStyle = '/* ---- messages */\n';
 
 const taskList: Play = {
   pattern: /\b(?:task|to-?do)s?\b/i,
+  changesPages: true,
   steps: [
     {
       text: 'A task list in which everybody has their own tasks. First I look at what is there.',
       tool_calls: [
         { name: 'list_files', arguments: {} },
         { name: 'list_entities', arguments: {} },
+        { name: 'read_sign_up', arguments: {} },
       ],
     },
     { tool_calls: [read('public/index.html'), read('public/app.js'), read('public/style.css')] },
@@ -132,12 +152,27 @@ const taskList: Play = {
     },
   ],
   end: {
-    text: 'Your task list is ready. People sign in, add tasks, tick them off and delete them; everybody sees only their own.\n\nChanged: the entity Task, public/index.html, public/style.css and public/app.js.\n\nNot done: nobody can sign up until you allow it in the settings of the app (setAppAuthSettings with sign_up "open"), or create users.',
+    text: 'Your task list is ready. People sign in, add tasks, tick them off and delete them; everybody sees only their own.\n\nChanged: the entity Task, public/index.html, public/style.css and public/app.js.',
   },
 };
 
+/** The reply to the question about who may sign up. */
+const signUp: Play = {
+  pattern:
+    /^\s*(?:nobody|no ?one|(?:only )?(?:people|those) (?:i|we|you) invite|invited people|everybody|everyone|anyone)[.!]?\s*$/i,
+  changesPages: false,
+  steps: (wish) => [{ tool_calls: [{ name: 'set_sign_up', arguments: { who: readWho(wish) } }] }],
+  end: { text: 'It is set. You can change it at any time: tell me who may create an account.' },
+};
+
+function readWho(wish: string): 'nobody' | 'invited' | 'everybody' {
+  if (/invite/i.test(wish)) return 'invited';
+  return /^\s*no/i.test(wish) ? 'nobody' : 'everybody';
+}
+
 const dueDate: Play = {
   pattern: /\bdue\b|\bdeadline/i,
+  changesPages: true,
   steps: [
     {
       text: 'I add a due date. First I read what it touches.',
@@ -186,9 +221,10 @@ const dueDate: Play = {
 
 const createdTask = 'const task = await entities.Task.create({ title: title.value.trim() });\n';
 
-/** Does what the instruction says: the tag that it contains, and the call for new tasks if it asks for one. */
+/** Follows the instruction: inserts the tag that it contains, and the call for new tasks if one is requested. */
 const tracking: Play = {
   pattern: /^Install conversion tracking/,
+  changesPages: true,
   steps(wish) {
     const tag = /```html\n([\s\S]*?)\n```/.exec(wish)?.[1] ?? '';
     const call = /entities\.Task\.create\)[^`]*`([^`]+)`/.exec(wish)?.[1]?.replaceAll('record.', 'task.');
@@ -207,4 +243,4 @@ const tracking: Play = {
   },
 };
 
-const plays: readonly Play[] = [tracking, dueDate, taskList];
+const plays: readonly Play[] = [tracking, signUp, dueDate, taskList];

@@ -1,4 +1,4 @@
-// Owns certificates for servers on loopback: an authority made for the occasion, and what it signs. Needs `openssl`.
+// Certificates for loopback servers: a temporary authority, and the certificates that it issues. Needs `openssl`.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,9 +11,9 @@ export interface Certificate {
 }
 
 export interface Authority {
-  /** What a client has to trust. */
+  /** The certificate that clients must trust. */
   readonly ca: string;
-  /** A certificate for these names and addresses: `DNS:a.test`, `IP:127.0.0.1`. */
+  /** Issues a certificate for these names and addresses, such as `DNS:a.test` or `IP:127.0.0.1`. */
   issue(...subjects: string[]): Promise<Certificate>;
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
-// Tests that the plays fit the demo repository: the recorded calls are carried out on a copy of it, and its tests are really run.
-// server/src/features/coding-sessions plays them with the tools of sessions.
+// Tests that the plays fit the demo repository: the recorded calls run on a copy of it, including its tests. The tests
+// in server/src/features/coding-sessions play them with the real session tools.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ChatRequest, ModelReply } from './chat.ts';
 import { isForCoding, playCoding } from './coding-conversation.ts';
-import type { ChatRequest, ModelReply } from './model.ts';
 
 const tools = ['list_files', 'read_file', 'search', 'write_file', 'edit_file', 'delete_file', 'run_command']
   .concat('ask_question', 'ask_approval')
@@ -24,7 +24,7 @@ const readIn = (path: string): string => readFileSync(inFolder(path), 'utf8');
 
 type Arguments = Record<string, string>;
 
-/** What each tool does. Questions and approvals are answered with what the test says. */
+/** Executes a tool call. Questions and approvals get the test's answer. */
 const carryOut: Readonly<Record<string, (args: Arguments, answer: string) => string>> = {
   list_files: () => execFileSync('find', ['.', '-type', 'f'], { cwd: folder, encoding: 'utf8' }),
   read_file: ({ path = '' }) => readIn(path),
@@ -58,7 +58,7 @@ const carryOut: Readonly<Record<string, (args: Arguments, answer: string) => str
 
 type Message = ChatRequest['messages'][number] & { tool_calls?: unknown };
 
-/** Plays to the end. `said` are the messages before, as another turn has them. */
+/** Plays to the end. `said` contains the messages of earlier turns. */
 function play(prompt: string, answer = '', said: Message[] = []) {
   const messages: Message[] = [...said, { role: 'user', content: prompt }];
   const calls: string[] = [];
@@ -112,7 +112,7 @@ describe('a play of the demo repository', () => {
     expect(play('Write a compiler.').summary).toContain('set MODEL_URL to a real model');
   });
 
-  it('says which messages it did nothing about, and that it can not go on with other files', () => {
+  it('says which messages it did nothing about, and that it cannot continue with other files', () => {
     const added = playCoding({
       model: 'm',
       tools,
@@ -124,7 +124,7 @@ describe('a play of the demo repository', () => {
     });
     expect(added.text).toContain('Not done, because my calls are recorded: “And make them green.”');
     writeFileSync(inFolder('src/discount.js'), 'export const discountPercent = () => 0;\n');
-    expect(play('Make the failing tests pass.').summary).toContain("I can't go on");
+    expect(play('Make the failing tests pass.').summary).toContain("I can't continue");
   });
 
   it('is played only if the tools of sessions are offered', () => {

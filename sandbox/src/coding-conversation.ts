@@ -1,29 +1,17 @@
-// What the sandbox model plays if a request offers the tools of coding sessions: recorded calls for the demo repository, chosen by the
-// prompt. What it says about the tests is read from what the command printed. Each step follows from the messages of the request
-// alone, so nothing is remembered between requests.
+// The conversation that the sandbox model plays if a request offers the coding session tools: recorded calls for the
+// demo repository, selected by the prompt. Test results in its replies are read from the command's output. Each step is
+// derived from the request's messages alone, so no state is kept between requests.
+
+import type { ChatRequest, ModelReply } from './chat.ts';
+import type { CodingPlay } from './coding-play.ts';
 import { codingPlays } from './demo-repository/plays.ts';
-import type { ChatRequest, ModelReply } from './model.ts';
-
-export interface CodingPlay {
-  /** Compared with what the person asked for. */
-  readonly pattern: RegExp;
-  /** One after the other. The last one is the final reply, also to requests after it. */
-  readonly steps: readonly ((seen: Seen) => ModelReply)[];
-}
-
-/** What the tools and the person have said so far about the present task. */
-export interface Seen {
-  /** The results of the last reply's calls. */
-  readonly last: readonly string[];
-  readonly results: readonly string[];
-}
 
 const codingTools = ['list_files', 'read_file', 'search', 'edit_file', 'run_command', 'ask_question', 'ask_approval'];
 
 export const isForCoding = ({ tools = [] }: ChatRequest): boolean =>
   codingTools.every((name) => tools.some((tool) => tool.function.name === name));
 
-/** The next step. A step without calls ends the play early. */
+/** Returns the next step. A step without calls ends the play early. */
 export function playCoding(request: ChatRequest, plays: readonly CodingPlay[] = codingPlays): ModelReply {
   const { task, replies, seen, additions } = readTurn(request);
   const play = plays.find(({ pattern }) => pattern.test(task));
@@ -39,16 +27,19 @@ export function playCoding(request: ChatRequest, plays: readonly CodingPlay[] = 
 const repertoire =
   'I am a stand-in for a language model and play recorded calls of tools. In the demo repository, ask me to make the failing tests pass, to print prices with a currency, or to delete the prices that nothing uses; or ask how the discount is computed. For anything else, set MODEL_URL to a real model.';
 const cannotGoOn =
-  "I can't go on: I am a stand-in for a language model, and my recorded calls fit the demo repository as it was at first.";
+  "I can't continue: I am a stand-in for a language model, and my recorded calls fit the demo repository as it was at first.";
 const sayWhatWasLeft = (additions: readonly string[]): string =>
   `Not done, because my calls are recorded: ${additions.map((text) => `“${text.slice(0, 200)}”`).join(', ')}.`;
 
-/** How results of tools begin that say no. */
+/** Matches tool results that reject a call. */
 const refusals = /^(?:old_text |There is no |The file |The path |The arguments |Nothing was changed|Not changed)/;
 
 type Message = ChatRequest['messages'][number] & { readonly tool_calls?: readonly unknown[] };
 
-/** A task begins with the first message of a person, or with one that follows a final reply. Others are additions to it. */
+/**
+ * A task begins with the user's first message, or with the first user message after a final reply. Other user messages
+ * add to the current task.
+ */
 function readTurn({ messages }: { readonly messages: readonly Message[] }) {
   const begins = ({ role }: Message, at: number) =>
     role === 'user' && !messages.slice(lastEnd(messages, at) + 1, at).some((before) => before.role === 'user');
@@ -65,7 +56,7 @@ function readTurn({ messages }: { readonly messages: readonly Message[] }) {
   };
 }
 
-/** The index of the last final reply before `at`, or -1. */
+/** Returns the index of the last final reply before `at`, or -1. */
 const lastEnd = (messages: readonly Message[], at: number): number =>
   messages.slice(0, at).findLastIndex(({ role, tool_calls = [] }) => role === 'assistant' && tool_calls.length === 0);
 

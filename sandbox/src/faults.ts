@@ -1,10 +1,11 @@
-// The fault switches of a server of the sandbox: what goes wrong with which kind of call, and how often.
+// A sandbox server's fault switches: which fault affects which kind of call, and how often.
 
 /**
- * `drop_before`: closes the connection without doing anything. `drop_after`: does what was asked, and closes the connection
- * instead of answering. `delay`: waits before it does what was asked, also if nobody waits any more. `duplicate`: does what was asked
- * twice, as a network that repeats a request, and answers the second. `refuse`: answers an error of the caller.
- * `error_before` and `error_after` answer 500, without and with doing what was asked.
+ * `drop_before` closes the connection without processing the request. `drop_after` processes the request and closes the
+ * connection instead of responding. `delay` waits before processing the request, even if the client has given up.
+ * `duplicate` processes the request twice, as if the network had repeated it, and sends the second response. `refuse`
+ * responds with a client error. `error_before` responds with 500 without processing the request, and `error_after`
+ * responds with 500 after processing it.
  */
 export const faultKinds = [
   'drop_before',
@@ -18,27 +19,27 @@ export const faultKinds = [
 export type FaultKind = (typeof faultKinds)[number];
 
 export interface Fault {
-  /** The kind of call, or `*`. */
+  /** The kind of call, or `*` for all kinds. */
   readonly call: string;
   readonly fault: FaultKind;
-  /** Only calls in this account. */
+  /** Limits the fault to calls in this account. */
   readonly customer_id?: string;
-  /** How many calls it affects. Default: all, until the faults are cleared. */
+  /** The number of calls that the fault affects. By default, it affects all calls until the faults are cleared. */
   readonly times?: number;
-  /** How many calls pass before it begins. */
+  /** The number of calls that succeed before the fault takes effect. */
   readonly after?: number;
   readonly delay_ms?: number;
 }
 
-/** A fault in one account. */
+/** A fault that affects one account. */
 export type AccountFault = Omit<Fault, 'customer_id'>;
 
 export interface FaultSwitches {
   /** Replaces all faults. */
   set(faults: readonly Fault[]): void;
-  /** Replaces the faults of one account. Those of others, and those of every account, stay as they are. */
+  /** Replaces one account's faults. All other faults are kept. */
   setOf(customerId: string, faults: readonly AccountFault[]): void;
-  /** The fault of this call, which is counted. */
+  /** Returns the fault for this call, if any, and counts its use. */
   take(call: string, customerId?: string): Fault | undefined;
 }
 

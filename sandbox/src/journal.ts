@@ -1,5 +1,5 @@
-// The journal of a server of the sandbox: a line of JSON for all that it received and did, on disk before it answers. A server
-// that is started again with the same file continues where it was.
+// A sandbox server's journal: one line of JSON for each request and action, written to disk before the response. A
+// server restarted with the same file continues where it stopped.
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 
 export interface Journal<Entry> {
@@ -8,14 +8,14 @@ export interface Journal<Entry> {
   close(): void;
 }
 
-/** Without a file, the journal is in memory only. */
+/** Without a file, the journal is kept in memory only. */
 export function openJournal<Entry>(file: string | undefined): Journal<Entry> {
   const entries: Entry[] = [];
   if (file === undefined) return { entries, append: (entry) => void entries.push(entry), close: () => {} };
   if (existsSync(file)) {
     const text = readFileSync(file, 'utf8');
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-    // A process that was killed may have left half of a line at the end.
+    // A killed process may have left an incomplete line at the end.
     if (whole !== text) truncateSync(file, Buffer.byteLength(whole));
     for (const line of whole.split('\n').slice(0, -1)) entries.push(JSON.parse(line) as Entry);
   }

@@ -1,40 +1,30 @@
-// A language model for development and tests: speaks the OpenAI chat completions protocol as a stream (text, tool calls,
-// usage), says what a script tells it to, and has switches for a server that is slow, breaks off, or refuses.
+// A language model for development and tests. It streams the OpenAI chat completions protocol (text, tool calls,
+// usage), follows a script, and can be switched to be slow, truncate replies or reject requests.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAdTexts } from './ad-texts.ts';
 import { isForBuilder, playBuilder } from './builder-conversation.ts';
+import type { ChatRequest, ModelReply, Script } from './chat.ts';
 import { isForCoding, playCoding } from './coding-conversation.ts';
+import { isForDoctor, playDoctor } from './doctor-conversation.ts';
 import { explainRun } from './run-explanation.ts';
 import { isForTest, playTest, proposeFlows } from './test-conversation.ts';
 
-export interface ChatRequest {
-  readonly model: string;
-  readonly messages: readonly { role: string; content?: string | null }[];
-  readonly tools?: readonly { function: { name: string } }[];
-  readonly stream_options?: { include_usage?: boolean };
-}
+export type { ChatRequest, ModelReply, Script };
 
-/** What the model says next: a text, or calls of tools whose results it then waits for. */
-export interface ModelReply {
-  readonly text?: string;
-  readonly tool_calls?: readonly { name: string; arguments: object | string }[];
-  readonly usage?: { prompt_tokens: number; completion_tokens: number } | null;
-  /** Default: `stop`, or `tool_calls`. */
-  readonly finish_reason?: string;
-}
-export type Script = (request: ChatRequest) => ModelReply | Promise<ModelReply>;
-
-/** `slow`: a word a second. `silent`: no word until it is told otherwise. `cut`: hangs up halfway. A number: that status. */
+/**
+ * `slow` sends one word per second. `silent` sends nothing until the behaviour changes. `cut` closes the connection
+ * halfway through. A number responds with that status.
+ */
 export type Behaviour = 'well' | 'slow' | 'silent' | 'cut' | 'malformed' | 400 | 401 | 413 | 429 | 500;
 
 export interface ModelSandbox {
-  /** For `MODEL_URL`. `POST` the name of a behaviour to `/behave` beside it to switch. */
+  /** The value for `MODEL_URL`. To switch the behaviour, `POST` its name to `/behave` on the same server. */
   readonly url: string;
   readonly requests: readonly ChatRequest[];
   script(next: Script): void;
-  /** As `script`, only for requests whose messages contain this text: for tests that run at the same time. */
+  /** Like `script`, but only for requests whose messages contain this text. For tests that run in parallel. */
   scriptFor(text: string, next: Script): void;
   behave(how: Behaviour): void;
   close(): Promise<void>;
@@ -54,8 +44,10 @@ export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSand
   const complete = async (request: ChatRequest, response: ServerResponse) => {
     requests.push(request);
     while (behaviour === 'silent') await sleep(20);
+    const reply = await findScript(request)(request);
+    if (reply.status !== undefined) return refuse(response, reply.status);
     response.setHeader('content-type', 'text/event-stream');
-    for (const [sent, chunk] of [...chunksOf(request, await findScript(request)(request))].entries()) {
+    for (const [sent, chunk] of [...chunksOf(request, reply)].entries()) {
       response.write(`data: ${behaviour === 'malformed' ? '{"choices": [' : JSON.stringify(chunk)}\n\n`);
       if (paceMs() > 0) await sleep(paceMs());
       if (behaviour === 'cut' && sent >= 2) return response.destroy();
@@ -69,8 +61,7 @@ export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSand
       behaviour = (Number(body) || body.trim()) as Behaviour;
       response.end();
     } else if (typeof behaviour === 'number') {
-      response.writeHead(behaviour, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { message: `refused with ${behaviour}`, type: 'sandbox' } }));
+      refuse(response, behaviour);
     } else if (request.url === '/v1/models') {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ object: 'list', data: [] }));
     } else if (request.url === '/v1/chat/completions') {
@@ -93,6 +84,11 @@ export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSand
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ error: { message: `refused with ${status}`, type: 'sandbox' } }));
 }
 
 async function read(request: IncomingMessage): Promise<string> {
@@ -125,8 +121,13 @@ function* chunksOf(request: ChatRequest, said: ModelReply): Generator<object> {
 
 const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.stringify(messages).length / 4);
 
-/** What the demo hears: it builds and tests a task list, mends a price calculator, writes texts of ads, names the step of a failed run, or repeats, and takes notes when asked to. */
+/**
+ * The default script for demos. It takes part in the trial of `plinth doctor --model`, builds and tests a task list,
+ * fixes a price calculator, writes ad texts, names a run's failed step, takes notes when asked to, and otherwise repeats
+ * the message.
+ */
 function sensible(request: ChatRequest): ModelReply {
+  if (isForDoctor(request)) return playDoctor(request);
   if (isForBuilder(request)) return playBuilder(request);
   if (isForTest(request)) return playTest(request);
   if (isForCoding(request)) return playCoding(request);
@@ -139,5 +140,5 @@ function sensible(request: ChatRequest): ModelReply {
   const note = /\bremember (?:that )?(.+)/i.exec(text)?.[1];
   const canRemember = tools?.some((tool) => tool.function.name === 'remember');
   if (note !== undefined && canRemember) return { tool_calls: [{ name: 'remember', arguments: { content: note } }] };
-  return { text: `You said: “${text.slice(0, 200)}”. I am a stand-in for a language model, so that is all I know.` };
+  return { text: `You said: “${text.slice(0, 200)}”. I am a stand-in for a language model. That is all I know.` };
 }

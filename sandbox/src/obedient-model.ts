@@ -1,10 +1,10 @@
-// A language model that obeys whatever it reads and repeats what it was sent: the worst case for what is sent to a model, and for
-// what is done with its answers. Scripts for the model sandbox.
-import type { ChatRequest, Script } from './model.ts';
+// A language model that obeys every text it reads and repeats its input: the worst case for both the data sent to a
+// model and the handling of its replies. Consists of scripts for the sandbox model.
+import type { ChatRequest, Script } from './chat.ts';
 
 /**
- * `everything`: repeats all that it was sent, its instructions included. `data`: repeats only the data. `commands`: does what each
- * text in the data orders, as far as it recognises it.
+ * `everything` repeats the whole input, including the instructions. `data` repeats only the data. `commands` follows
+ * every order that it recognises in the data.
  */
 export type Obedience = 'everything' | 'data' | 'commands';
 
@@ -14,7 +14,7 @@ export const obey =
 
 const join = ({ messages }: ChatRequest): string => messages.map(({ content }) => content ?? '').join('\n\n');
 
-/** The JSON document in what the user said. */
+/** Returns the JSON document in the user's message. */
 const findData = ({ messages }: ChatRequest): string =>
   (messages.at(-1)?.content ?? '').split('\n').find((line) => line.startsWith('{')) ?? '';
 
@@ -30,7 +30,7 @@ const listTexts = (value: unknown): string[] => {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listTexts) : [];
 };
 
-/** In what form to say it. */
+/** The encodings in which a text may request the output. */
 const forms: readonly [RegExp, (text: string) => string][] = [
   [/base ?64/i, (text) => Buffer.from(text).toString('base64')],
   [/\bhex/i, (text) => Buffer.from(text).toString('hex')],
@@ -46,7 +46,7 @@ const forms: readonly [RegExp, (text: string) => string][] = [
   ],
 ];
 
-/** Says what the text asks for: the instructions, what it was sent about credentials, or what the text itself wants to be repeated. */
+/** Produces the requested output: the instructions, the data about credentials, or the text's own words. */
 function execute(text: string, request: ChatRequest): string {
   const wantsInstructions = /\b(?:system|instructions?|prompt|rules)\b/i.test(text);
   const wantsCredentials = /\b(?:secret|key|token|password|credential)s?\b/i.test(text);

@@ -1,26 +1,26 @@
-// Owns TCP and TLS servers that send any bytes, and record connections and requests.
+// TCP and TLS servers that send arbitrary bytes and record connections and requests.
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
 export interface RawServer {
   readonly port: number;
-  /** TCP connections, and the bytes read from those that completed TLS. */
+  /** The number of TCP connections. `requests` contains data only from connections that completed the TLS handshake. */
   readonly connections: number;
   readonly requests: readonly string[];
   close(): Promise<void>;
 }
 
-/** Called with every piece that arrives. */
+/** Called with every received chunk. */
 export type OnData = (socket: Socket, arrived: string) => void;
 
 export interface RawServerOptions {
   readonly address: string;
   readonly port?: number;
-  /** Undefined: plain. */
+  /** Undefined means plain TCP. */
   readonly tls?: TlsOptions;
   readonly onData: OnData;
-  /** Sent before anything arrives. */
+  /** Sent as soon as a client connects. */
   readonly greeting?: string;
 }
 

@@ -1,4 +1,5 @@
-// The receiver of the sandbox says of every delivery whether its signature is genuine, and never that it is if it is not.
+// Tests that the sandbox's receiver reports whether each delivery's signature is genuine, and never accepts a forged
+// one.
 import { createHmac } from 'node:crypto';
 import { afterAll, expect, it } from 'vitest';
 import { startReceiver } from './receiver.ts';
@@ -10,7 +11,7 @@ afterAll(() => receiver.close());
 const secret = `whsec_${Buffer.from('a secret of thirty-two bytes, ok').toString('base64')}`;
 const body = '{"type":"entity.created","data":{"item":"Tea"}}';
 
-/** As a sender signs, written from docs/api/webhooks.md#signatures. */
+/** Signs as a sender would. Implemented from docs/api/webhooks.md#signatures. */
 function sign(text: string, timestamp = Math.floor(Date.now() / 1000)) {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   return {
@@ -79,4 +80,54 @@ it('shows the headers that are asked for', async () => {
   expect(await received('/headers&headers=Authorization,idempotency-key')).toMatchObject([
     { headers: { authorization: 'Bearer t-1', 'idempotency-key': '' } },
   ]);
+});
+
+const openPage = async (path: string) => {
+  const response = await fetch(receiver.url + path, { headers: { accept: 'text/html,*/*;q=0.8' }, redirect: 'manual' });
+  return { headers: response.headers, text: await response.text() };
+};
+
+it('shows browsers the newest delivery first: how it was signed and answered, its headers and its body', async () => {
+  await deliver('/page', sign(body));
+  await deliver('/status/500/page', { ...sign(body), 'webhook-signature': 'v1,forged' });
+  await deliver('/page/plain', {}, 'only text');
+  const { text, headers } = await openPage('/received');
+  expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]+'; /);
+  const [plain = '', forged = '', valid = ''] = text.split('<li id=').slice(1);
+  expect(plain).toContain('POST /page/plain');
+  expect(plain).toContain('none: this request is not from a webhook');
+  expect(plain).toContain('signature missing');
+  expect(plain).toContain('only text');
+  expect(forged).toContain('signature invalid');
+  expect(forged).toContain('answered 500');
+  expect(valid).toContain('<span class="badge good">signature valid</span>');
+  expect(valid).toContain('entity.created, number 1, attempt 1');
+  expect(valid).toMatch(/<dt>webhook-id<\/dt><dd>d1<\/dd>/);
+  expect(valid).toMatch(/<dt>webhook-timestamp<\/dt><dd>\d+ \(<time datetime="20/);
+  expect(valid).toContain('&#34;data&#34;: {\n    &#34;item&#34;: &#34;Tea&#34;\n  }');
+  expect((await openPage('/')).headers.get('location')).toBe('/received');
+});
+
+it('filters its page by the path, and says what will appear', async () => {
+  const { text } = await openPage('/received?path=/page');
+  expect(text.match(/<li id=/g)).toHaveLength(1);
+  const fresh = await startReceiver();
+  const empty = await (await fetch(`${fresh.url}/received`, { headers: { accept: 'text/html' } })).text();
+  expect(empty).toContain('Nothing received yet');
+  expect(empty).toContain('No deliveries. The sandbox keeps the last 1,000, until it restarts.');
+  await fresh.close();
+});
+
+it('escapes markup in the path, the headers and the body of a delivery', async () => {
+  const hostile = `<script>alert('x')</script>`;
+  await deliver(
+    `/x?${hostile}"'`,
+    { 'x-service-event': hostile, 'webhook-id': hostile, [`x-${'a'}`]: `"${hostile}` },
+    hostile,
+  );
+  await deliver('/json', {}, JSON.stringify({ [hostile]: `</pre>${hostile}` }));
+  const { text } = await openPage('/received');
+  expect(text).toContain('&#60;/pre&#62;&#60;script&#62;');
+  expect(text).toContain('<dt>webhook-id</dt><dd>&#60;script&#62;');
+  expect(text.match(/<script/g)).toHaveLength(1);
 });

@@ -1,6 +1,9 @@
-// A receiver of webhooks for development: takes every POST, shows what arrived, and says whether its signature is genuine.
-// It verifies with the code of the guide (docs/guides/receivers/verify.ts), which knows nothing of how Plinth signs.
+// A webhook receiver for development. It accepts every POST, lists the deliveries, and reports whether each signature
+// is genuine. Signatures are verified with the guide's code (docs/guides/receivers/verify.ts), which shares nothing
+// with Plinth's signing code.
 import { verify } from '../../docs/guides/receivers/verify.ts';
+import { answerWithPage, wantsPage } from './pages/page.ts';
+import { toReceivedPage } from './received-page.ts';
 import { type ReceivedRequest, startWebhookEndpoint } from './webhook-endpoint.ts';
 
 export interface Receiver {
@@ -8,7 +11,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** What `GET /received` shows of a delivery. */
+/** A delivery as listed by `GET /received`. */
 interface Shown {
   readonly path: string;
   readonly event: string;
@@ -17,41 +20,63 @@ interface Shown {
   readonly attempt: number;
   readonly answered: number;
   readonly signature: string;
-  /** Those that the caller of `GET /received` named. */
+  /** The headers that the `GET /received` request selected. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** A request, and how it was answered. */
-type Delivery = ReceivedRequest & { readonly answered: number };
+/** A request, its number, and its response status. */
+type Delivery = ReceivedRequest & { readonly id: number; readonly answered: number };
 
 const keptDeliveries = 1_000;
 
-/** `onDelivery` is called with a line for people. */
-export async function startReceiver(port = 0, onDelivery: (line: string) => void = () => {}): Promise<Receiver> {
+/** `onDelivery` is called with a human-readable line for each delivery. `startPage` is the sandbox's start page. */
+export async function startReceiver(
+  port = 0,
+  onDelivery: (line: string) => void = () => {},
+  startPage?: string,
+): Promise<Receiver> {
   const deliveries: Delivery[] = [];
+  let nextId = 1;
   const secrets: string[] = [];
   const endpoint = await startWebhookEndpoint({ address: '127.0.0.1', port, onRequest: () => {} });
+  const url = `http://127.0.0.1:${endpoint.port}`;
 
   endpoint.respond = (request) => {
     const { pathname, searchParams } = new URL(request.path, 'http://receiver');
-    if (request.method === 'GET' && pathname === '/received') return json(200, list(searchParams));
+    if (request.method === 'GET' && pathname === '/received')
+      return wantsPage(request)
+        ? showPage(searchParams.get('path') || null)
+        : json(200, list(searchParams), { vary: 'accept' });
+    if (request.method === 'GET' && pathname === '/' && wantsPage(request))
+      return { status: 302, headers: { location: '/received' } };
     if (request.method === 'POST' && pathname === '/secrets') return addSecret(request.body.trim());
     if (request.method !== 'POST') return json(404, { error: usage });
     const earlier = deliveries.filter(({ path }) => path === request.path).length;
-    const delivery = { ...request, answered: statusFor(request.path, earlier) };
+    const delivery = { ...request, id: nextId++, answered: statusFor(request.path, earlier) };
     deliveries.push(delivery);
     deliveries.splice(0, deliveries.length - keptDeliveries);
     onDelivery(describe(show(delivery, secrets)));
     return { status: delivery.answered };
   };
 
-  /** Oldest first. `path` selects those sent to one path, `headers` names headers to show. */
+  /** Lists deliveries, oldest first. `path` filters by path, and `headers` names the headers to include. */
   function list(query: URLSearchParams): Shown[] {
     const path = query.get('path');
     const headers = query.get('headers')?.toLowerCase().split(',');
     const all = deliveries.map((delivery) => show(delivery, secrets, headers));
     return path === null ? all : all.filter((shown) => shown.path === path);
+  }
+
+  function showPage(path: string | null) {
+    const shown = deliveries.map((delivery) => ({
+      ...show(delivery, secrets),
+      id: delivery.id,
+      at: delivery.at,
+      method: delivery.method,
+      headers: Object.entries(delivery.headers).map(([name, value]) => [name, String(value)] as const),
+    }));
+    return answerWithPage(toReceivedPage({ url, deliveries: shown, path, keptDeliveries, startPage }));
   }
 
   function addSecret(secret: string) {
@@ -61,19 +86,19 @@ export async function startReceiver(port = 0, onDelivery: (line: string) => void
     return json(200, { secrets: secrets.length });
   }
 
-  return { url: `http://127.0.0.1:${endpoint.port}`, close: endpoint.close };
+  return { url, close: endpoint.close };
 }
 
 const usage =
   'POST anything to any path to deliver it. GET /received?path=/… lists what arrived, with &headers=authorization also that header. POST /secrets takes a secret to verify with.';
 
-const json = (status: number, body: unknown) => ({
+const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) => ({
   status,
-  headers: { 'content-type': 'application/json' },
+  headers: { 'content-type': 'application/json', ...headers },
   body: `${JSON.stringify(body, null, 2)}\n`,
 });
 
-/** Requests that are no webhooks, such as those of workflows, have no event. */
+/** Describes a delivery. Requests that are not webhooks, such as those from workflows, have no event. */
 const describe = ({ path, event, sequence, attempt, signature, answered }: Shown): string =>
   event === ''
     ? `${path}  answered ${answered}: not from a webhook`
@@ -95,15 +120,15 @@ function show(request: Delivery, secrets: readonly string[], headers?: readonly 
 }
 
 /**
- * `/status/503/orders` answers 503; every other path answers 200. `/status/503,200/orders` answers 503 to the first request, and
- * 200 to those after it.
+ * `/status/503/orders` responds with 503, and every other path with 200. `/status/503,200/orders` responds with 503 to
+ * the first request and with 200 to later requests.
  */
 function statusFor(path: string, earlier: number): number {
   const statuses = /^\/status\/((?:[2-5]\d\d,)*[2-5]\d\d)(?:\/|\?|$)/.exec(path)?.[1]?.split(',') ?? ['200'];
   return Number(statuses[Math.min(earlier, statuses.length - 1)]);
 }
 
-/** Judged when it is shown, so that a secret that becomes known later counts for what has arrived before. */
+/** Signatures are checked when deliveries are listed, so a new secret also applies to earlier deliveries. */
 function judgeSignature(
   request: ReceivedRequest,
   secrets: readonly string[],

@@ -1,15 +1,15 @@
-// Owns what the sandbox's language model says about a failed run of a workflow: it repeats the error and names the step.
-import type { ChatRequest, ModelReply } from './model.ts';
+// The sandbox model's replies about failed workflow runs. They repeat the error and name the step.
+import type { ChatRequest, ModelReply } from './chat.ts';
 
 interface FailedRun {
   readonly failure: { readonly step: number | null; readonly message: string | null };
   readonly steps: readonly { readonly step: number; readonly name: string }[];
 }
 
-/** The document about the run stands between two lines with the same random word. */
+/** The document about the run is enclosed by two lines with the same random word. */
 const document = /^(DATA-[0-9a-f]+)\n([\s\S]*)\n\1$/m;
 
-/** Undefined if the request is not about a failed run. */
+/** Returns undefined if the request is not about a failed run. */
 export function explainRun({ messages }: ChatRequest): ModelReply | undefined {
   const { role, content } = messages.at(-1) ?? {};
   const text = role === 'user' ? document.exec(content ?? '')?.[2] : undefined;

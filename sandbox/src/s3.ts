@@ -1,12 +1,12 @@
-// An S3 server for development and tests: keeps objects in memory, and checks no signature.
+// An S3 server for development and tests. It keeps objects in memory and does not check signatures.
 import type { AddressInfo } from 'node:net';
 import { buildApp } from 'fauxqs';
 
 export interface S3Sandbox {
   readonly endpoint: string;
-  /** Exists from the start. */
+  /** A bucket that already exists. */
   readonly bucket: string;
-  /** How many uploads in parts were begun and neither completed nor aborted. */
+  /** Returns the number of multipart uploads that were neither completed nor aborted. */
   countUnfinishedUploads(): Promise<number>;
   close(): Promise<void>;
 }
@@ -15,7 +15,7 @@ const bucket = 'plinth';
 
 export async function startS3Sandbox(port = 0): Promise<S3Sandbox> {
   const server = buildApp({ logger: false });
-  // Not `startFauxqs`: it would listen on all addresses of the machine.
+  // `startFauxqs` is not used, because it would listen on all of the machine's addresses.
   await server.listen({ port, host: '127.0.0.1' });
   const endpoint = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
   await fetch(`${endpoint}/${bucket}`, { method: 'PUT' });

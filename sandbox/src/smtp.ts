@@ -1,9 +1,11 @@
-// A mail server for development and tests: takes every mail over real SMTP and shows it in an inbox over HTTP, with
-// switches for a server that is slow, refuses or hangs up.
+// A mail server for development and tests. It accepts mail over real SMTP and shows it in an inbox over HTTP: as a page
+// to browsers, as JSON to programs. It can be switched to be slow, reject mail or close connections.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
+import { answerWithMailHtml, type ShownMail, toInboxPage } from './inbox-page.ts';
+import { answerWithPage, notFoundPage, wantsPage } from './pages/page.ts';
 
 export interface Mail {
   readonly to: string[];
@@ -14,7 +16,7 @@ export interface Mail {
 
 export interface MailSandbox {
   readonly smtpUrl: string;
-  /** `GET /inbox?to=…` gives the mails as JSON, newest last. */
+  /** `GET /inbox?to=…` returns the messages as JSON, newest last. Browsers get a page, newest first. */
   readonly inboxUrl: string;
   readonly inbox: readonly Mail[];
   behave(how: Behaviour): void;
@@ -23,10 +25,16 @@ export interface MailSandbox {
 
 export type Behaviour = 'well' | 'refusing' | 'hanging up';
 
+const keptMails = 1_000;
+
+/** `startPage` is the sandbox's start page. */
 export async function startMailSandbox(
   ports: { smtp: number; inbox: number } = { smtp: 0, inbox: 0 },
+  startPage?: string,
 ): Promise<MailSandbox> {
   const inbox: Mail[] = [];
+  const shown: ShownMail[] = [];
+  let nextId = 1;
   let behaviour: Behaviour = 'well';
   const smtp = new SMTPServer({
     authOptional: true,
@@ -40,20 +48,35 @@ export async function startMailSandbox(
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const to = session.envelope.rcptTo.map((recipient) => recipient.address);
-        read(Buffer.concat(chunks), to).then((mail) => {
+        read(Buffer.concat(chunks), to).then(({ mail, html }) => {
           inbox.push(mail);
+          shown.push({ ...mail, id: nextId++, at: Date.now(), html });
+          for (const list of [inbox, shown]) list.splice(0, list.length - keptMails);
           done();
         }, done);
       });
     },
   });
-  smtp.on('error', () => {}); // a port in use is reported by `listen`; a client that breaks off concerns nobody
+  smtp.on('error', () => {}); // `listen` reports a port in use, and disconnecting clients can be ignored
   const port = await listen(smtp.server as unknown as Server, ports.smtp, () => smtp.listen(ports.smtp, '127.0.0.1'));
   const pages = createServer((request, response) => {
-    const to = new URL(request.url ?? '/', 'http://inbox').searchParams.get('to');
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://inbox');
+    const to = searchParams.get('to');
+    if (wantsPage(request)) {
+      const { status, headers, body } = answerBrowser(pathname, to || null);
+      return void response.writeHead(status, headers).end(body);
+    }
     const mails = to === null ? inbox : inbox.filter((mail) => mail.to.includes(to));
+    response.setHeader('vary', 'accept');
     response.setHeader('content-type', 'application/json').end(JSON.stringify(mails));
   });
+  function answerBrowser(pathname: string, to: string | null) {
+    if (pathname === '/') return { status: 302, headers: { location: '/inbox' }, body: '' };
+    if (pathname === '/inbox') return answerWithPage(toInboxPage({ mails: shown, to, keptMails, startPage }));
+    const id = /^\/inbox\/(\d+)\/html$/.exec(pathname)?.[1];
+    const html = shown.find((mail) => String(mail.id) === id)?.html;
+    return html === undefined ? answerWithPage(notFoundPage(startPage), 404) : answerWithMailHtml(html);
+  }
   const inboxPort = await listen(pages, ports.inbox, () => pages.listen(ports.inbox, '127.0.0.1'));
   return {
     smtpUrl: `smtp://127.0.0.1:${port}`,
@@ -69,9 +92,9 @@ export async function startMailSandbox(
   };
 }
 
-async function read(raw: Buffer, to: string[]): Promise<Mail> {
-  const mail = await PostalMime.parse(raw);
-  return { to, from: mail.from?.address ?? '', subject: mail.subject ?? '', text: mail.text ?? '' };
+async function read(raw: Buffer, to: string[]): Promise<{ mail: Mail; html: string | undefined }> {
+  const { from, subject = '', text = '', html } = await PostalMime.parse(raw);
+  return { mail: { to, from: from?.address ?? '', subject, text }, html };
 }
 
 async function listen(server: Server, _port: number, start: () => void): Promise<number> {

@@ -1,7 +1,7 @@
-// Tests that recorded calls of browser tests follow the page: refs come from the last snapshot, and what is missing is found by a
-// check. server/src/features/browser-tests/run plays them in a real browser.
+// Tests that recorded browser test calls follow the page: refs come from the last snapshot, and a check detects missing
+// elements. The tests in server/src/features/browser-tests/run play them in a real browser.
 import { describe, expect, it } from 'vitest';
-import type { ChatRequest, ModelReply } from './model.ts';
+import type { ChatRequest, ModelReply } from './chat.ts';
 import { isForTest, playTest, proposeFlows, type TestPlay, testPlays } from './test-conversation.ts';
 
 const tools = ['open', 'click', 'type', 'select', 'resize', 'wait', 'assert', 'finish'].map((name) => ({
@@ -27,7 +27,9 @@ const plays: TestPlay[] = [
   },
 ];
 
-/** Plays against these pages, one after the other. The results of the tools are the texts before them. */
+/**
+ * Plays against these pages in order. A page may be preceded by the tool result to report, which defaults to `Done.`
+ */
 function play(task: string, ...pages: (string | readonly [result: string, page: string])[]) {
   const messages: ChatRequest['messages'][number][] = [];
   const replies: ModelReply[] = [];
@@ -74,7 +76,7 @@ describe('a play', () => {
     ]);
   });
 
-  it('waits once for an element that is missing, goes on to the next check, and finishes', () => {
+  it('waits once for an element that is missing, continues to the next check, and finishes', () => {
     const empty = page('- heading "Oops" [ref=e1]');
     expect(play(goal, empty, empty, ['It does not hold: nothing', empty])).toEqual([
       [['wait', { kind: 'visible', role: 'textbox', name: 'Title' }]],
@@ -93,7 +95,7 @@ describe('a play', () => {
     expect(play(goal, renamed)[0]?.[1]).toEqual(['click', { ref: 'e9' }]);
   });
 
-  it('goes on where a replay ended, and evaluates each recorded expectation by its number', () => {
+  it('continues where a replay ended, and evaluates each recorded expectation by its number', () => {
     const left = ['Not done: Click button "Add"', '1. the page shows "1 task"', '2. listitem "Milk" is hidden'];
     const task = [goal, 'Recorded before.', ['PAGE-ab', ...left, 'PAGE-ab'].join('\n')].join('\n\n');
     const renamed = page('- button "Create" [ref=e9]');

@@ -1,44 +1,23 @@
-// What the sandbox model plays if a request offers the tools of browser tests: recorded calls of these tools, chosen by the goal.
-// Elements are recorded by role and name, and their refs are read from the last snapshot. A play never says a verdict, and
-// nothing is remembered between requests: the texts of its replies say how far it has come.
+// The conversation that the sandbox model plays if a request offers the browser test tools: recorded tool calls,
+// selected by the goal. Elements are recorded by role and name, and their refs are read from the last snapshot. A play
+// never states a verdict. The reply texts record the progress, so no state is kept between requests.
+
+import type { ChatRequest, ModelReply } from './chat.ts';
 import { shopPlays } from './demo-shop/flows.ts';
-import type { ChatRequest, ModelReply } from './model.ts';
 import { taskListPlays } from './task-list/test-plays.ts';
+import type { RecordedCall, RecordedElement, TestPlay } from './test-play.ts';
 
-export interface RecordedElement {
-  readonly role: string;
-  readonly name: string;
-  /** A text in the same row or part of the page, if several elements have this name. */
-  readonly near?: string;
-}
-
-export interface RecordedCall {
-  readonly name: 'open' | 'click' | 'type' | 'select' | 'resize' | 'wait' | 'assert';
-  /** In place of a `ref`. */
-  readonly element?: RecordedElement & {
-    /** What it may be called in another version of the app. */
-    readonly or?: readonly RecordedElement[];
-  };
-  readonly arguments: Readonly<Record<string, unknown>>;
-}
-
-export interface TestPlay {
-  /** Compared with the goal of the flow. */
-  readonly goalPattern: RegExp;
-  readonly calls: readonly RecordedCall[];
-  /** The flow that is proposed for an app with this entity. */
-  readonly proposal?: { readonly entity: string; readonly name: string; readonly goal: string; readonly role: string };
-}
+export type { RecordedCall, TestPlay };
 
 const testTools = ['open', 'click', 'type', 'select', 'assert', 'finish'];
 
 export const isForTest = ({ tools = [] }: ChatRequest): boolean =>
   testTools.every((name) => tools.some((tool) => tool.function.name === name));
 
-/** Those of the apps in the sandbox. */
+/** The plays for the sandbox's apps. */
 export const testPlays: TestPlay[] = [...taskListPlays, ...shopPlays];
 
-/** Undefined if the request does not ask for flows. */
+/** Proposes flows. Returns undefined if the request does not ask for any. */
 export function proposeFlows({ messages, tools = [] }: ChatRequest): ModelReply | undefined {
   if (!tools.some((tool) => tool.function.name === 'propose_flows')) return undefined;
   const { entities, existing } = JSON.parse(toText(messages.at(-1)?.content)) as AppDocument;
@@ -52,13 +31,13 @@ export function proposeFlows({ messages, tools = [] }: ChatRequest): ModelReply 
 
 interface AppDocument {
   readonly entities: readonly { readonly name: string }[];
-  /** Names of flows. */
+  /** The existing flows' names. */
   readonly existing: readonly string[];
 }
 
 /**
- * The next calls. If an element is not there, the play waits for it once. If it does not come, the play goes on to its next
- * check, so that a check finds the failure, and finishes.
+ * Returns the next calls. If an element is missing, the play waits for it once. If the element still does not appear,
+ * the play skips to the next check, so a check detects the failure, and then finishes.
  */
 export function playTest(request: ChatRequest, plays: readonly TestPlay[] = testPlays): ModelReply {
   const task = readTask(request);
@@ -74,7 +53,7 @@ export function playTest(request: ChatRequest, plays: readonly TestPlay[] = test
   return hasWaited ? skip(calls, next, task) : say(`Waiting for call ${next + 1}.`, waitFor(call.element));
 }
 
-/** Goes on with the next check. */
+/** Skips to the next check. */
 function skip(calls: readonly RecordedCall[], from: number, task: Task): ModelReply {
   const index = calls.findIndex((call, at) => at >= from && isCheck(call));
   const check = calls[index];
@@ -97,7 +76,7 @@ const waitFor = ({ role, name }: RecordedElement): ToolCall => ({
 
 const maxBatch = 4;
 
-/** Fields are filled in together, up to the click that follows. */
+/** Fills in several fields together, up to the next click. */
 function playBatch(calls: readonly RecordedCall[], from: number, task: Task): ModelReply {
   const batch: ToolCall[] = [];
   for (const call of calls.slice(from, from + maxBatch)) {
@@ -109,7 +88,7 @@ function playBatch(calls: readonly RecordedCall[], from: number, task: Task): Mo
   return say(`Calls ${from + 1} to ${from + batch.length}.`, ...batch);
 }
 
-/** A check that a recording has is evaluated as it was recorded, by its number. */
+/** A check that the recording contains is referred to by its number and evaluated as recorded. */
 function toToolCall(call: RecordedCall, task: Task, calls: readonly RecordedCall[]): ToolCall {
   const number = calls.slice(0, calls.indexOf(call) + 1).filter(isCheck).length;
   if (isCheck(call) && task.expectations.includes(number))
@@ -122,17 +101,17 @@ function toToolCall(call: RecordedCall, task: Task, calls: readonly RecordedCall
 
 const isCheck = ({ name }: RecordedCall): boolean => name === 'assert';
 
-// ---- what the request says
+// ---- reading the request
 
 interface Task {
   readonly goal: string;
   /** The last snapshot. */
   readonly tree: string;
-  /** Whether a recording was replayed up to here. */
+  /** Whether the conversation continues after a replayed recording. */
   readonly isResumed: boolean;
   /** The action that could not be replayed, in words. */
   readonly failedAction: string;
-  /** Numbers of the recorded expectations that are left to evaluate. */
+  /** The numbers of the recorded expectations that have not yet been evaluated. */
   readonly expectations: readonly number[];
 }
 
@@ -141,7 +120,7 @@ const toText = (content: unknown): string => {
   return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? '').join('') : '';
 };
 
-/** What comes from the page stands between two lines with the same random word; the last such part is the snapshot. */
+/** Matches text from the page, enclosed by two lines with the same random word. The last match is the snapshot. */
 const pageText = /^(PAGE-[0-9a-f]+)\n([\s\S]*?)\n\1$/gm;
 const listPageTexts = (text: string): string[] => [...text.matchAll(pageText)].map(([, , inner = '']) => inner);
 
@@ -162,7 +141,7 @@ interface Progress {
   /** The index of the next call. */
   readonly next: number;
   readonly hasWaited: boolean;
-  /** Only checks are left to do. */
+  /** Whether only checks are left. */
   readonly isSkipping: boolean;
 }
 
@@ -177,7 +156,10 @@ function readProgress({ messages }: ChatRequest, calls: readonly RecordedCall[],
   return { next: Number(number), hasWaited: false, isSkipping: hasFailed || kind === 'Skipped to call' };
 }
 
-/** After a replay: the call that could not be repeated, after the last check that was evaluated. */
+/**
+ * Returns the index of the first call. After a replay, that is the call that could not be replayed, searched for after
+ * the last evaluated check.
+ */
 function findStart(calls: readonly RecordedCall[], { isResumed, failedAction, expectations }: Task): number {
   if (!isResumed) return 0;
   const checks = calls.filter(isCheck);
@@ -188,7 +170,7 @@ function findStart(calls: readonly RecordedCall[], { isResumed, failedAction, ex
   return index < 0 ? from : index;
 }
 
-/** `Click button "Add"`, `Type "Milk" into textbox "Title"`. */
+/** Whether the words describe this call, as in `Click button "Add"` or `Type "Milk" into textbox "Title"`. */
 function isInWords({ name, element }: RecordedCall, words: string): boolean {
   if (!words.toLowerCase().startsWith(`${name} `)) return false;
   return element === undefined || [element, ...(element.or ?? [])].some((each) => words.includes(toWords(each)));
@@ -198,7 +180,7 @@ const toWords = ({ role, name }: RecordedElement): string => `${role} "${name}"`
 
 // ---- the snapshot
 
-/** The ref of the element, or of what it may be called otherwise. Undefined if the page has none of them. */
+/** Returns the ref of the element or one of its alternatives. Undefined if the page contains none of them. */
 function findRef(tree: string, element: NonNullable<RecordedCall['element']>): string | undefined {
   const lines = tree.split('\n').map(readLine);
   for (const each of [element, ...(element.or ?? [])]) {
@@ -215,7 +197,7 @@ interface TreeLine {
   readonly ref: string | undefined;
 }
 
-/** `  - button "Add" [ref=e8]`, in single quotes if it contains what YAML would misread. */
+/** Parses a line such as `  - button "Add" [ref=e8]`. Lines that YAML would misread are in single quotes. */
 function readLine(line: string): TreeLine {
   const [, indent = '', quote, rest = ''] = /^( *)- ('?)(.*)$/.exec(line) ?? [];
   const text = quote === "'" ? rest.replaceAll("''", "'") : rest;
@@ -225,7 +207,7 @@ function readLine(line: string): TreeLine {
 const isElement = ({ text, ref }: TreeLine, { role, name }: RecordedElement): boolean =>
   ref !== undefined && text.startsWith(`${role} ${JSON.stringify(name)}`);
 
-/** Of these lines the one that shares the smallest part of the tree with the text. */
+/** Returns the match that shares the smallest subtree with the text. */
 function findNearest(lines: readonly TreeLine[], matches: readonly number[], near: string): number | undefined {
   const sharedDepth = (match: number): number => {
     let [depth, start] = [lines[match]?.depth ?? 0, match];

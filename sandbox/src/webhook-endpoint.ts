@@ -1,4 +1,5 @@
-// Owns an endpoint that receives webhooks, over HTTP or HTTPS on loopback. Answers as configured and records every request.
+// An endpoint that receives webhooks over HTTP or HTTPS on loopback. It responds as configured and records every
+// request.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -11,7 +12,7 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly at: number;
-  /** The client's port: the same for all requests of one connection. */
+  /** The client's port, which is the same for all requests on a connection. */
   readonly from: number | undefined;
 }
 
@@ -20,17 +21,17 @@ export interface EndpointResponse {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly afterMs?: number;
-  /** The answer is sent after this resolves. */
+  /** The response is sent once this resolves. */
   readonly until?: Promise<unknown>;
 }
 
-/** Decides what to do with a request: answer, never answer, or close the connection. */
+/** Decides how to handle a request: respond, never respond, or close the connection. */
 export type Responder = (request: ReceivedRequest) => EndpointResponse | 'silence' | 'cut';
 
 export interface WebhookEndpoint {
   readonly port: number;
   readonly received: readonly ReceivedRequest[];
-  /** Assign to change how it answers. */
+  /** Can be reassigned to change the responses. */
   respond: Responder;
   close(): Promise<void>;
 }
@@ -38,9 +39,9 @@ export interface WebhookEndpoint {
 export interface WebhookEndpointOptions {
   readonly address: string;
   readonly port?: number;
-  /** Undefined: plain HTTP. */
+  /** Undefined means plain HTTP. */
   readonly certificate?: Certificate;
-  /** Called for each request, before it is answered. `received` then stays empty. */
+  /** Called for each request before the response is sent. If set, `received` stays empty. */
   readonly onRequest?: (request: ReceivedRequest) => void;
 }
 

@@ -29,7 +29,7 @@ function describeDefault({ required, defaultText }: Settings[number]): string {
   return defaultText === '' ? 'empty' : `\`${defaultText}\``;
 }
 
-/** Every setting is commented out, so that a copy of the file changes nothing until a line is activated. */
+/** Every setting is commented out, so a copy of the file has no effect until a line is uncommented. */
 export function describeEnvironmentExample(settings: Settings): string {
   const entries = settings.map(({ name, description, defaultText = '', required }) => {
     const line = `${name}=${/[\s<>]/.test(defaultText) ? `"${defaultText}"` : defaultText}`;

@@ -1,5 +1,5 @@
-// Owns reading the reviewed list of error codes, docs/api/errors.yaml, and writing docs/generated/errors.md from it and
-// from the routes.
+// Reads docs/api/errors.yaml, the reviewed list of error codes, and writes docs/generated/errors.md from that
+// list and the routes.
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -16,12 +16,12 @@ type ErrorCode = z.infer<typeof ErrorCode>;
 
 const file = new URL('../../docs/api/errors.yaml', import.meta.url);
 
-/** The stable error codes, by code. */
+/** The stable errors, keyed by code. */
 export const errorCodes: Readonly<Record<string, ErrorCode>> = z
   .record(z.string().regex(/^[a-z]+(_[a-z]+)*$/), ErrorCode)
   .parse(parse(readFileSync(file, 'utf8')));
 
-// More than this many operations are counted instead of named.
+// Lists with more operations than this show only their number.
 const mostNamed = 8;
 
 export function describeErrors(routes: readonly Route[]): string {

@@ -1,5 +1,5 @@
-// Owns `npm run describe`: writes the files generated from the code and a migrated database. With --check it writes
-// nothing and fails if a file is out of date.
+// `npm run describe`, which writes the files that are generated from the code and a migrated database. With
+// --check it writes nothing, and fails if a file is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';

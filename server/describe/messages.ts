@@ -1,15 +1,15 @@
-// Owns reading every message that a caller can see from the source, and writing docs/generated/messages.md from them.
+// Extracts all messages that callers can see from the source, and writes docs/generated/messages.md.
 //
-// Errors other than 422: each `new Problem(kind, code, message)`, and each call of a function that passes its parameters
-// on as code or message:
+// Errors other than 422 come from `new Problem(kind, code, message)`, and from calls of functions that pass on their
+// parameters as the code or message. Example:
 //
 //   const unauthenticated = (code, message) => new Problem('unauthenticated', code, message);
-//   unauthenticated('credentials_expired', 'This credential has expired. …')     ← code and message
+//   unauthenticated('credentials_expired', 'The credential has expired. …')      ← code and message
 //
-// 422: every text that begins with "must" or "is", as STYLE.md demands of them, in the modules that check requests; and
-// what is added to one, as in `${msg}. To allow …`.
+// 422 messages are all texts that begin with "must" or "is", as STYLE.md requires, in the modules that check requests,
+// and the texts appended to them, as in `${msg}. To allow …`.
 //
-// After the tests, server/test/support/observed.ts compares all messages that they received with these.
+// After the tests, server/test/support/observed.ts compares these messages with those that the tests received.
 import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -17,19 +17,20 @@ import type { Route } from '../src/core/auth/route.ts';
 import { notFound } from '../src/kit/problem.ts';
 import { errorCodes } from './errors.ts';
 
-/** Texts, and names of what stands between them: `['At most ', { name: 'quota' }, ' requests …']`. */
+/** Strings, and the names of the values between them. Example: `['At most ', { name: 'quota' }, ' requests …']`. */
 export type Message = readonly (string | { readonly name: string })[];
 
 export interface Messages {
-  /** The messages of each error code. */
+  /** The messages, keyed by error code. */
   readonly problems: ReadonlyMap<string, readonly Message[]>;
-  /** The messages of 422 answers. */
+  /** The messages of 422 responses. */
   readonly faults: readonly Message[];
 }
 
 const root = fileURLToPath(new URL('../src/', import.meta.url));
-/** They check settings and archives, not requests. */
-const otherChecks = /^(config\.ts|commands\/|kit\/archive\/|kit\/outbound\/address\.ts|.*\/(archive-rows|import)\.ts)/;
+/** These files check settings and archives, not requests. */
+const otherChecks =
+  /^(config\.ts|config\/|commands\/|kit\/archive\/|kit\/outbound\/address\.ts|.*\/(archive-rows|import)\.ts)/;
 
 export function collectMessages(routes: readonly Route[]): Messages {
   const program = createProgram();
@@ -39,7 +40,9 @@ export function collectMessages(routes: readonly Route[]): Messages {
   return { problems: collectProblems(files, routes, reader), faults: collectFaults(checks, reader) };
 }
 
-/** Resolves names between our own files. Packages and libraries are not read: that would take seconds. */
+/**
+ * Resolves names across our own files. Packages and libraries are not read, because reading them would take seconds.
+ */
 function createProgram(): ts.Program {
   const names = globSync('**/*.ts', { cwd: root }).filter((name) => !name.endsWith('.test.ts'));
   const options: ts.CompilerOptions = { noLib: true, types: [], allowImportingTsExtensions: true };
@@ -61,7 +64,9 @@ function createProgram(): ts.Program {
 
 type Call = ts.CallExpression | ts.NewExpression;
 
-/** Which arguments of a function or constructor are the code and the message. A fixed code is a text. */
+/**
+ * The positions of the code and the message among a function's or constructor's arguments. A fixed code is a string.
+ */
 interface Emitter {
   readonly code: number | string;
   readonly message: number;
@@ -74,6 +79,8 @@ function collectProblems(
 ): Map<string, Message[]> {
   const problems = new Map<string, Message[]>();
   const calls = files.flatMap((file) => listNodes(file, isCall));
+  // Resolving a symbol may load many types, so only calls with a matching name are resolved.
+  const callsByName = Map.groupBy(calls, ({ expression }) => nameOfCalled(expression));
   const emitters = new Map<ts.Symbol, Emitter>();
   const problemClass = files
     .flatMap((file) => listNodes(file, ts.isClassDeclaration))
@@ -82,7 +89,8 @@ function collectProblems(
   for (const { symbol, emitter } of pending) {
     if (symbol === undefined || emitters.has(symbol)) continue;
     emitters.set(symbol, emitter);
-    for (const call of calls.filter((each) => reader.findSymbol(each.expression) === symbol)) {
+    for (const call of callsByName.get(symbol.name) ?? []) {
+      if (reader.findSymbol(call.expression) !== symbol) continue;
       const outer = readCall(call, emitter, reader, problems);
       if (outer !== undefined) pending.push(outer);
     }
@@ -91,7 +99,14 @@ function collectProblems(
   return problems;
 }
 
-/** Guards make these codes from the name of a resource, so they are read from the routes. */
+const nameOfCalled = (expression: ts.Expression): string | undefined =>
+  ts.isIdentifier(expression)
+    ? expression.text
+    : ts.isPropertyAccessExpression(expression)
+      ? expression.name.text
+      : undefined;
+
+/** Adds the `_not_found` codes. Guards build them from resource names, so they are read from the routes. */
 function addNotFound(calls: readonly Call[], routes: readonly Route[], problems: Map<string, Message[]>): void {
   const literal = calls
     .filter(({ expression }) => expression.getText() === 'notFound')
@@ -103,7 +118,7 @@ function addNotFound(calls: readonly Call[], routes: readonly Route[], problems:
     problems.set(code, [[notFound(code).message], ...(problems.get(code) ?? [])]);
 }
 
-/** Adds the call's messages. If they are parameters of the function that contains the call, returns that function. */
+/** Adds the call's messages. If the message is a parameter of the enclosing function, returns that function instead. */
 function readCall(call: Call, emitter: Emitter, reader: Reader, problems: Map<string, Message[]>) {
   const argument = (index: number) => call.arguments?.[index] ?? fail(call, 'has too few arguments');
   const message = argument(emitter.message);
@@ -136,7 +151,7 @@ function fail(node: ts.Node, why: string): never {
 function collectFaults(files: readonly ts.SourceFile[], reader: Reader): Message[] {
   const texts = files
     .flatMap((file) => listNodes(file, isText))
-    .filter((node) => /^.(must (be|have|not|match|lead|contain) |is (?!not.$)\w+|\$\{msg\})/.test(node.getText()));
+    .filter((node) => /^.(must [a-z]+ |is (?!not.$|distinct from)\w+|\$\{msg\})/.test(node.getText()));
   return uniqueMessages(texts.flatMap((node) => reader.read(node) ?? []));
 }
 
@@ -147,9 +162,9 @@ const isText = (node: ts.Node): node is ts.StringLiteralLike | ts.TemplateExpres
 
 interface Reader {
   findSymbol(node: ts.Node | undefined): ts.Symbol | undefined;
-  /** The parameter that an expression is, and the function that has it. */
+  /** Finds the parameter that an expression refers to, and its function. */
   findParameter(node: ts.Expression): { readonly owner: ts.Symbol | undefined; readonly index: number } | undefined;
-  /** All texts that an expression may have. Undefined if it can't be read. */
+  /** Returns all texts that an expression may evaluate to. Undefined if the expression can't be read. */
   read(node: ts.Expression): Message[] | undefined;
 }
 
@@ -168,7 +183,7 @@ function createReader(checker: ts.TypeChecker): Reader {
     return { owner: findSymbol(name), index: parent.parameters.indexOf(declaration) };
   };
 
-  /** The expression that a constant name stands for. */
+  /** Finds a constant's initialiser. */
   const findValue = (node: ts.Expression): ts.Expression | undefined => {
     const declaration = findDeclaration(node);
     return declaration && ts.isVariableDeclaration(declaration) ? declaration.initializer : undefined;
@@ -209,7 +224,10 @@ function createReader(checker: ts.TypeChecker): Reader {
   return { findSymbol, findParameter, read };
 }
 
-/** What a placeholder is called: `limit.windowSeconds` is "window seconds", `listAcceptedKinds(accepted)` "accepted kinds". */
+/**
+ * Names a placeholder. `limit.windowSeconds` becomes "window seconds", and `listAcceptedKinds(accepted)` becomes
+ * "accepted kinds".
+ */
 function nameOf(node: ts.Expression): string {
   if (ts.isCallExpression(node)) {
     const [first] = node.arguments;
@@ -240,7 +258,7 @@ function listNodes<Node extends ts.Node>(file: ts.SourceFile, is: (node: ts.Node
 
 // ---- writing
 
-/** The message as a person reads it: `At most {quota} requests …`. */
+/** Writes the message in readable form. Example: `At most {quota} requests …`. */
 const toText = (message: Message): string =>
   message.map((part) => (typeof part === 'string' ? part : `{${part.name}}`)).join('');
 
@@ -248,7 +266,7 @@ const uniqueMessages = (messages: readonly Message[]): Message[] => [
   ...new Map(messages.map((message) => [toText(message), message])).values(),
 ];
 
-/** Whether a text that was sent is this message. */
+/** Returns a pattern that matches every text sent for this message. */
 export function toPattern(message: Message): RegExp {
   const source = message.map((part) =>
     typeof part === 'string' ? part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') : '.*',

@@ -1,4 +1,4 @@
-// Lists the routes of the app without serving them, for generated files and for tests.
+// Lists the app's routes without serving them, for generated files and tests.
 
 import { createApp } from '../src/app.ts';
 import { newKeys } from '../src/commands/keys.ts';

@@ -1,4 +1,5 @@
-// Owns docs/generated/coding-session-states.md: the states of a coding session, drawn from the list that the code uses.
+// Docs/generated/coding-session-states.md, which lists a coding session's states. It is generated from the list
+// that the code uses.
 import { states, transitions } from '../src/features/coding-sessions/transitions.ts';
 
 export const describeSessionStates = (): string => `# States of a coding session

@@ -1,5 +1,5 @@
-// Writes server/src/tables.ts, the types of the tables of a migrated database. A check constraint that lists values
-// becomes a union, so that an unknown role or plan does not compile.
+// Writes server/src/tables.ts: the table types of a migrated database. A check constraint that lists values becomes a
+// union type, so an unknown role or plan does not compile.
 import type pg from 'pg';
 
 interface Column {
@@ -36,6 +36,7 @@ const types: Record<string, string> = {
   bytea: 'Buffer',
   date: 'string',
   inet: 'string',
+  xid8: 'string',
   'timestamp with time zone': 'Date',
 };
 

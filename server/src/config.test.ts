@@ -1,8 +1,8 @@
-// Tests how settings depend on each other, and which variables are taken for misspelled settings.
+// Tests how settings depend on each other, and which variables are reported as misspelled settings.
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newKeys } from './commands/keys.ts';
-import { listMisspelledSettings, readConfig } from './config.ts';
+import { listMisspelledSettings, listSecretTexts, listUnknownSettings, readConfig } from './config.ts';
 
 describe('BASE_URL', () => {
   it('follows PORT in development, where it is not set', () => {
@@ -13,6 +13,54 @@ describe('BASE_URL', () => {
   it('is what it was set to, whatever PORT is', () => {
     const settings = { ...newKeys(), PORT: '9123', BASE_URL: 'https://plinth.example/' };
     expect(readConfig(settings).BASE_URL).toBe('https://plinth.example');
+  });
+});
+
+describe('a configuration that is refused', () => {
+  const adviceFor = (settings: Record<string, string>) => () => readConfig(settings);
+
+  it('recommends new keys only where keys are missing, because new ones would lock the existing secrets', () => {
+    expect(adviceFor({ PORT: 'x' })).toThrow('To create the keys, run: npm run -s plinth -- keys new >> .env');
+    expect(adviceFor({ ...newKeys(), PORT: 'x' })).toThrow(/^(?!.*keys new).*PORT/s);
+  });
+
+  it('says which key to add if only some are missing, because new ones would replace the others', () => {
+    const { SIGNING_KEY: _, ...others } = newKeys();
+    expect(adviceFor(others)).toThrow(
+      /run: npm run -s plinth -- keys new\nAdd only SIGNING_KEY to .env, and keep the other keys/,
+    );
+  });
+});
+
+describe('a variable that is no setting', () => {
+  it('is found if the file .env has it, or if its name begins like a setting', () => {
+    const environment = {
+      HOME: '/root',
+      CONNECTOR_GITHUB_ID: 'x',
+      PLINTH_SERVICE_HOST: '10.0.0.1',
+      PLINTH_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+      COLOUR: 'x',
+    };
+    const file = ['COLOUR', 'NODE_OPTIONS', 'MALLOC_ARENA_MAX', 'BASE_URL', 'BASE_ULR'];
+    expect(listUnknownSettings(file, environment)).toEqual(['CONNECTOR_GITHUB_ID', 'COLOUR']);
+  });
+});
+
+describe('the texts that must not be printed', () => {
+  it('are the values of secret settings, and passwords in URLs as they are and as they are sent', () => {
+    const texts = listSecretTexts({
+      MODEL_API_KEY: 'model-key',
+      MODEL_NAME: 'a-model',
+      MASTER_KEYS: 'a:c2VjcmV0LW9mLTMyLWJ5dGVzLWZvci10ZXN0cy1vbmx5,b:b3RoZXItb2YtMzItYnl0ZXMtZm9yLXRlc3RzLW9ubHk',
+      SMTP_URL: 'smtp://ada:p%40ssword@mail.example',
+      REDIS_URL: 'redis://:abc@127.0.0.1', // too short to be told from ordinary text
+      DATABASE_URL: 'postgres://127.0.0.1/plinth?password=in-the-query',
+    });
+    expect(texts).toContain('model-key');
+    expect(texts).toContain('b3RoZXItb2YtMzItYnl0ZXMtZm9yLXRlc3RzLW9ubHk');
+    expect(texts).toEqual(expect.arrayContaining(['p%40ssword', 'p@ssword', 'AGFkYQBwQHNzd29yZA==', 'in-the-query']));
+    expect(texts).not.toContain('a-model');
+    expect(texts).not.toContain('abc');
   });
 });
 
@@ -49,8 +97,8 @@ describe('object storage', () => {
 });
 
 describe('APPS_DOMAIN', () => {
-  const read = (BASE_URL: string, APPS_DOMAIN: string) =>
-    readConfig({ ...newKeys(), BASE_URL, APPS_DOMAIN }).APPS_DOMAIN;
+  const read = (BASE_URL: string, APPS_DOMAIN: string, more = {}) =>
+    readConfig({ ...newKeys(), BASE_URL, APPS_DOMAIN, ...more }).APPS_DOMAIN;
 
   it.each([
     ['https://plinth.example', 'apps.example', 'apps.example'],
@@ -58,8 +106,11 @@ describe('APPS_DOMAIN', () => {
     ['https://apps.example.org', 'apps.example', 'apps.example'],
     ['https://plinthapps.example', 'apps.example', 'apps.example'],
     ['http://127.0.0.1:8080', 'apps.localhost', 'apps.localhost'],
-    ['http://localhost:8080', 'apps.localhost', 'apps.localhost'], // browsers refuse cookies for `localhost`
+    ['http://localhost:8080', 'apps.localhost', 'apps.localhost'], // browsers reject cookies for `localhost`
     ['http://[::1]:8080', 'apps.localhost', 'apps.localhost'],
+    ['http://plinth.localhost:8080', 'apps.localhost', 'apps.localhost'],
+    ['https://plinth.github.io', 'apps.github.io', 'apps.github.io'], // on the public suffix list
+    ['https://plinth.co.uk', 'apps.co.uk', 'apps.co.uk'],
   ])('beside %s may be %s', (baseUrl, domain, parsed) => {
     expect(read(baseUrl, domain)).toBe(parsed);
   });
@@ -73,8 +124,19 @@ describe('APPS_DOMAIN', () => {
     ['http://a.localhost:8080', 'localhost'],
     ['https://plinth.example', 'apps.plinth.example'],
     ['https://plinth.example:8443', 'a.b.plinth.example'],
+    ['https://plinth.acme.example', 'apps.acme.example'],
+    ['https://acme.example', 'apps.acme.example'],
+    ['https://a.b.acme.co.uk.', 'apps.acme.co.uk'],
+    ['http://plinth.acme.localhost:8080', 'apps.acme.localhost'],
   ])('beside %s must not be %s', (baseUrl, domain) => {
     expect(() => read(baseUrl, domain)).toThrow(/APPS_DOMAIN must not/);
+  });
+
+  it('may share a registered domain if a setting says that browsers know better, but never contain the other', () => {
+    const apart = { APPS_REGISTERED_APART: 'true' };
+    expect(read('https://plinth.acme.example', 'apps.acme.example', apart)).toBe('apps.acme.example');
+    expect(() => read('https://plinth.acme.example', 'acme.example', apart)).toThrow(/APPS_DOMAIN must not/);
+    expect(() => read('https://acme.example', 'apps.acme.example', apart)).toThrow(/APPS_DOMAIN must not/);
   });
 
   it.each([
@@ -141,7 +203,7 @@ describe('the git host', () => {
       read({ ...host, GIT_HOST_APP_ID: '1', GIT_HOST_APP_PRIVATE_KEY: text }).GIT_HOST_APP_PRIVATE_KEY;
     const texts = [pem.toString(), pem.toString().replaceAll('\n', '\\n'), Buffer.from(pem).toString('base64')];
     for (const text of texts) expect(readKey(text)).toBe(pem.toString());
-    expect(() => readKey('nonsense')).toThrow('GIT_HOST_APP_PRIVATE_KEY must be the PEM file of an RSA key');
+    expect(() => readKey('nonsense')).toThrow('GIT_HOST_APP_PRIVATE_KEY must be an RSA private key in PEM format');
   });
 });
 
@@ -159,7 +221,7 @@ describe('a variable that is nearly a setting', () => {
   it.each([
     ['DATABSE_POOL_SIZE', 'DATABASE_POOL_SIZE'], // a letter is missing
     ['DATABASE_POOLSIZE', 'DATABASE_POOL_SIZE'],
-    ['REDIS_ULR', 'REDIS_URL'], // swapped
+    ['REDIS_ULR', 'REDIS_URL'], // two letters are swapped
     ['WORKER_SLOT', 'WORKER_SLOTS'],
     ['PORTS', 'PORT'],
     ['database_url', 'DATABASE_URL'],

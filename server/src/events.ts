@@ -1,4 +1,4 @@
-// Owns the events that features publish: their names and payloads. A payload is stored as receivers will get it.
+// The names and payloads of the events that features publish. A payload is stored in the form that receivers get.
 import type { Event } from './kit/background/events/dispatch.ts';
 import { createListeners, type EventBus } from './kit/background/events/event-bus.ts';
 import type { Db } from './tables.ts';
@@ -13,7 +13,7 @@ export interface MessageEvent {
       readonly id: string;
       readonly role: 'user' | 'assistant';
       readonly content: string;
-      /** The content was cut, because it is too long for an event. */
+      /** Set if the content was truncated because it is too long for an event. */
       readonly content_truncated?: true;
       readonly file_urls: readonly string[];
       readonly created_date: string;
@@ -23,20 +23,23 @@ export interface MessageEvent {
   };
 }
 
-/** A change of an app's record as webhooks deliver it (docs/api/entities.md). */
+/** A change to an app's record as webhooks deliver it (docs/api/entities.md). */
 export interface RecordEvent {
   readonly workspace_id: string;
   readonly app_id: string;
   readonly entity_name: string;
   readonly entity_id: string;
-  /** All fields, whatever the read rules say; null if there is no record, or both together are too large for an event. */
+  /**
+   * All fields, regardless of the read rules. Null if there is no record, or if `data` and `old_data` together are too
+   * large for an event.
+   */
   readonly data: Readonly<Record<string, unknown>> | null;
   readonly old_data: Readonly<Record<string, unknown>> | null;
   readonly changed_fields: readonly string[];
   readonly actor: { readonly id: string; readonly email: string } | null;
-  /** For the audit log; receivers don't get it. Null for app users and anonymous callers. */
+  /** For the audit log. Not sent to receivers. Null for app users and anonymous callers. */
   readonly credential_id: string | null;
-  /** How many automations and workflows are between a person's change and this one. */
+  /** The number of automations and workflows between a person's change and this one. */
   readonly depth: number;
   readonly payload_too_large: boolean;
 }
@@ -46,7 +49,7 @@ export interface EmittedEvent {
   readonly app_id: string;
   readonly type: string;
   readonly data: unknown;
-  /** How many workflows and automations are between a person's change and this event. */
+  /** The number of workflows and automations between a person's change and this event. */
   readonly depth: number;
   readonly run_id: string;
 }
@@ -60,14 +63,14 @@ export interface Events {
   'entity.created': RecordEvent;
   'entity.updated': RecordEvent;
   'entity.deleted': RecordEvent;
-  /** Another snapshot of an app's files is live: a new one, or an earlier one again. */
+  /** A new or an earlier snapshot of an app's files has gone live. */
   'app.published': {
     readonly workspace_id: string;
     readonly app_id: string;
     readonly deployment_id: string;
     readonly revision: number;
   };
-  /** A run of a workflow has emitted an event. `type` and `data` are what its definition says. */
+  /** A workflow run has emitted an event. `type` and `data` come from its definition. */
   'app.event_emitted': EmittedEvent;
   /** A member left the workspace or was removed. Their apps now belong to `owner_id`. */
   'member.removed': { readonly workspace_id: string; readonly user_id: string; readonly owner_id: string };
@@ -75,13 +78,16 @@ export interface Events {
 
 export type Publish = EventBus<Events, Db>['publish'];
 
-/** For changes whose own statement inserts their events. */
+/** For changes that insert their events in their own statement. */
 export type EventWriter = Pick<EventBus<Events, Db>, 'newRow' | 'published'>;
 
-/** Create listeners that run in the transaction of the change, or in a worker after it has committed. */
+/** Functions for creating listeners that run in the change's transaction, or in a worker after the commit. */
 export const { listenInTransaction, listenAfterCommit } = createListeners<Events, Db>();
 
-/** A change of a record as webhooks, automations and workflows receive it. The log loses the order of keys, so it is set here. */
+/**
+ * Returns a change to a record as webhooks, automations and workflows receive it. The order of keys is set here,
+ * because the log does not preserve it.
+ */
 export function presentRecordEvent({ id, name: type, occurred_at, payload }: Event<RecordEvent>) {
   const { app_id, entity_name, entity_id, data, old_data, changed_fields, depth, payload_too_large } = payload;
   const actor = payload.actor && { id: payload.actor.id, email: payload.actor.email };
@@ -89,7 +95,7 @@ export function presentRecordEvent({ id, name: type, occurred_at, payload }: Eve
   return { ...what, data, old_data, changed_fields, actor, depth, payload_too_large };
 }
 
-/** A message as webhooks and workflows receive it. */
+/** Returns a message as webhooks and workflows receive it. */
 export function presentMessageEvent({ id: event_id, name: type, occurred_at, payload }: Event<MessageEvent>) {
   const { agent_id, conversation_id, data } = payload;
   const { id, role, content, content_truncated, file_urls, created_date, updated_date } = data.message;

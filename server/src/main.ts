@@ -1,4 +1,4 @@
-// Owns the command line: finds the command by its name and runs it.
+// The command line: finding a command by name and running it.
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { parseArguments, UsageError } from './commands/arguments.ts';
@@ -8,10 +8,12 @@ import {
   adsUsage,
   bootstrapUsage,
   devUsage,
+  doctorUsage,
   geoUsage,
   importUsage,
   keysUsage,
   migrateUsage,
+  queuesUsage,
   workspaceUsage,
 } from './commands/usages.ts';
 import { listMisspelledSettings } from './config.ts';
@@ -33,12 +35,13 @@ const plain = (usage: string, description: string, run: () => Promise<void>): Co
   },
 });
 
-// Workers keep their compiled modules beside the packages, where only those can write who can change the code. Without them a
-// worker takes 4.5 s to start instead of 3.1 s, and after a crash of all workers nothing is delivered until one has started. The
-// API does without: they take 50 MB of memory. Node would write them when a process exits, and a killed one writes nothing.
+// Workers cache their compiled modules next to the packages, in a folder that only users who can change the code can
+// write to. Without the cache, a worker takes 4.5 s to start instead of 3.1 s, and if all workers crash, nothing is
+// delivered until one has started. The API does not use the cache, because it takes 50 MB of memory. Workers write it
+// right after loading, because Node would only write it when the process exits, which a killed process never does.
 const compiledModules = fileURLToPath(new URL('../../node_modules/.cache/plinth', import.meta.url));
 
-// A command is loaded when it runs: the API takes seconds to load, and most commands do not need it.
+// Each command is loaded only when it runs, because the API takes seconds to load and most commands do not need it.
 const commands: Readonly<Record<string, Command>> = {
   api: plain('api', 'serve the API', async () => {
     const { api } = await import('./commands/api.ts');
@@ -50,10 +53,16 @@ const commands: Readonly<Record<string, Command>> = {
     flushCompileCache();
     await worker();
   }),
+  doctor: {
+    usage: doctorUsage,
+    description:
+      'check settings, services and providers, and say what to do about each; with --model, try what the language model can do, which costs tokens',
+    run: async (args) => (await import('./commands/doctor.ts')).doctor(args),
+  },
   migrate: {
     usage: migrateUsage,
     description:
-      'apply pending database migrations and load locations; list them all; or only say what would be applied',
+      'apply pending database migrations and load locations; list all migrations; or only show what would be applied',
     run: async (args) => (await import('./commands/migrate.ts')).migrateDatabase(args),
   },
   bootstrap: {
@@ -68,12 +77,12 @@ const commands: Readonly<Record<string, Command>> = {
   },
   geo: {
     usage: geoUsage,
-    description: 'replace the bundled locations by the file that the ad platform publishes, for live campaigns',
+    description: 'replace the bundled locations with the file that the ad platform publishes, for live campaigns',
     run: async (args) => (await import('./commands/geo.ts')).geo(args),
   },
   ads: {
     usage: adsUsage,
-    description: 'print what differs between the campaigns that Plinth lists and those of the ad platform',
+    description: "print the differences between Plinth's list of campaigns and the ad platform's",
     run: async (args) => (await import('./commands/ads.ts')).ads(args),
   },
   user: {
@@ -87,9 +96,15 @@ const commands: Readonly<Record<string, Command>> = {
     run: async (args) => (await import('./commands/api-key.ts')).apiKey(args),
   },
   operator: {
-    usage: 'operator add|remove --user EMAIL',
-    description: 'make a user an operator of the installation, or end that',
+    usage: 'operator add|remove --user EMAIL [--force]',
+    description: 'make a user an operator of the installation, or remove that role',
     run: async (args) => (await import('./commands/operator.ts')).operator(args),
+  },
+  queues: {
+    usage: queuesUsage,
+    description:
+      'list queues; show rows and why one does not run; retry failed rows; cancel waiting ones; pause a queue, and resume it',
+    run: async (args) => (await import('./commands/queues.ts')).queues(args),
   },
   workspace: {
     usage: workspaceUsage,
@@ -110,21 +125,24 @@ const commands: Readonly<Record<string, Command>> = {
 
 const describeCommand = ({ usage, description }: Command): string => `  plinth ${usage}\n      ${description}`;
 const help = [
-  'usage: plinth COMMAND\n',
+  'usage: plinth COMMAND, which is run by: npm run plinth -- COMMAND\n',
   ...Object.values(commands).map(describeCommand),
-  '\n  --help      this list, or after a command what that command does',
-  '  --version   the version of Plinth',
+  '\n  --help      show this list or, after a command, what that command does',
+  '  --version   show the version of Plinth',
 ].join('\n');
 
 async function runCommandLine([name = '--help', ...args]: string[]): Promise<void> {
   if (name === '--help' || name === '-h') return console.log(help);
   if (name === '--version') return console.log(`plinth ${version}`);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command === undefined) throw new UsageError('COMMAND', `There is no command '${name}'. List them: plinth --help`);
+  if (command === undefined)
+    throw new UsageError('COMMAND', `There is no command '${name}'. To list the commands, run: plinth --help`);
   if (args.includes('--help') || args.includes('-h')) return console.log(describeCommand(command));
   loadEnvFile();
-  for (const { name, known } of listMisspelledSettings())
-    console.error(`${name} is not a setting of Plinth and has no effect. Did you mean ${known}?`);
+  // `plinth doctor` reports them itself.
+  const misspelled = name === 'doctor' ? [] : listMisspelledSettings();
+  for (const { name, known } of misspelled)
+    console.error(`${name} is not a Plinth setting and has no effect. Did you mean ${known}?`);
   await command.run(args);
 }
 

@@ -1,4 +1,4 @@
-// Owns what identifies this release: its version, the folder of its migrations, and the file of its places.
+// The facts about this release: its version, its migrations folder and its locations file.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

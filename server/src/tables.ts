@@ -49,6 +49,7 @@ export interface Tables {
     last_error: string | null;
     failed_at: Date | null;
     is_logo_missing: Generated<boolean>;
+    changed_in: string | null;
   };
   ads_assets: {
     id: string;
@@ -100,6 +101,13 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
   };
+  ads_ceilings: {
+    workspace_id: string;
+    currency_code: string;
+    app_daily_micros: number;
+    workspace_daily_micros: number;
+    updated_date: Date;
+  };
   ads_changes: {
     id: string;
     workspace_id: string;
@@ -123,6 +131,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   ads_journal: {
     workspace_id: string;
@@ -165,6 +174,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   agent_conversations: {
     workspace_id: string;
@@ -218,6 +228,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   agents: {
     workspace_id: string;
@@ -242,6 +253,12 @@ export interface Tables {
     country: string | null;
     device_type: string | null;
     os: string | null;
+  };
+  analytics_sizes: {
+    workspace_id: string;
+    app_id: string;
+    day: string;
+    bytes: number;
   };
   analytics_user_counts: {
     app_id: string;
@@ -272,6 +289,7 @@ export interface Tables {
     state: 'uploading' | 'stored';
     names_localhost: Generated<boolean>;
     last_used_at: Date;
+    offers_sign_up: Generated<boolean>;
   };
   app_counts_of_directory: {
     workspace_id: string | null;
@@ -352,6 +370,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   app_user_passwords: {
     app_user_id: string;
@@ -385,6 +404,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   apps: {
     id: string;
@@ -471,6 +491,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   automations: {
     id: string;
@@ -518,6 +539,19 @@ export interface Tables {
     closed_at: Date | null;
     close_reason: 'ended' | 'not_opened' | 'crashed' | 'killed' | 'lease_ended' | null;
   };
+  chat_held_rules: {
+    workspace_id: string;
+    app_id: string;
+    id: string;
+    entity_name: string;
+    operation: 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields';
+    principal: 'anonymous' | 'any_user' | 'creator' | 'some_user' | null;
+    rule_before: Json | null;
+    rule_after: Json;
+    example: Json | null;
+    schema_revision: number;
+    created_date: Date;
+  };
   chat_messages: {
     workspace_id: string;
     app_id: string;
@@ -563,6 +597,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   coding_checkpoints: {
     id: string;
@@ -658,6 +693,7 @@ export interface Tables {
     last_error: string | null;
     failed_at: Date | null;
     run_files: Generated<string[]>;
+    changed_in: string | null;
   };
   coding_steps: {
     workspace_id: string;
@@ -744,6 +780,7 @@ export interface Tables {
     address: string | null;
     browser: string | null;
     sign_in_ends_at: Date | null;
+    host_cookie: Generated<boolean>;
   };
   credit_ledger: {
     workspace_id: string;
@@ -907,6 +944,10 @@ export interface Tables {
     status: number;
     body: Json;
     created_date: Date;
+    workspace_id: string | null;
+    size_bytes: Generated<number>;
+    is_reread: Generated<boolean>;
+    headers: ColumnType<unknown, string | undefined, string>;
   };
   invitation_shares: {
     workspace_id: string;
@@ -1031,6 +1072,11 @@ export interface Tables {
     hash: string;
     updated_date: Date;
   };
+  queue_pauses: {
+    queue: string;
+    owner: string | null;
+    until: Date;
+  };
   record_write_counts: {
     workspace_id: string;
     credential_id: string;
@@ -1061,6 +1107,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   security_ignores: {
     app_id: string;
@@ -1116,6 +1163,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   setup_tokens: {
     hash: Buffer;
@@ -1146,10 +1194,11 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   storage_changes: {
     workspace_id: string;
-    kind: 'records' | 'files' | 'archives';
+    kind: 'records' | 'files' | 'archives' | 'analytics' | 'answers';
     bytes: number;
   };
   storage_usage: {
@@ -1158,6 +1207,8 @@ export interface Tables {
     files_bytes: Generated<number>;
     archives_bytes: Generated<number>;
     recounted_at: Date;
+    analytics_bytes: Generated<number>;
+    answers_bytes: Generated<number>;
   };
   test_evidence: {
     execution_id: string;
@@ -1200,6 +1251,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   test_flows: {
     id: string;
@@ -1280,6 +1332,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   webhook_sequences: {
     workspace_id: string;
@@ -1301,6 +1354,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   webhooks: {
     workspace_id: string;
@@ -1359,6 +1413,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   workflow_runs: {
     id: string;
@@ -1393,6 +1448,7 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+    changed_in: string | null;
   };
   workflow_steps: {
     workspace_id: string;

@@ -1,5 +1,6 @@
-// Checks the files that operators copy from deploy/: alert rules of Prometheus and a dashboard of Grafana. What they query
-// is parsed with Prometheus's own grammar and compared with what a process exposes and docs/operate/monitor.md lists.
+// Checks the files in deploy/ that operators copy: Prometheus alert rules and a Grafana dashboard. Their queries are
+// parsed with Prometheus's own grammar and compared with the metrics that a process exposes and docs/operate/monitor.md
+// lists.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
@@ -28,7 +29,7 @@ interface Panel {
 const { panels } = JSON.parse(read('deploy/grafana/plinth.json')) as { panels: Panel[] };
 
 const monitorPage = read('docs/operate/monitor.md');
-/** The table of metrics in the documentation: the labels of each. */
+/** Each metric's labels in the documentation's table. */
 const documented = new Map(
   [...monitorPage.matchAll(/^\| `(plinth_\w+)` \| ([\w, –]+) \|/gm)].map(([, name = '', labels = '']) => [
     name,
@@ -43,18 +44,18 @@ const exposition = await world.app.metrics.render();
 const types = new Map(
   [...exposition.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]),
 );
-/** Every name that can be queried: a histogram has three. */
+/** Every metric name that can be queried. A histogram has three. */
 const exposed = new Set(
   [...types].flatMap(([name, type]) =>
     type === 'histogram' ? ['_bucket', '_sum', '_count'].map((part) => name + part) : [name],
   ),
 );
-/** Added by Prometheus, or by the kind of the metric. */
+/** Labels that Prometheus or the metric type adds. */
 const otherLabels = ['instance', 'job', 'le'];
 
-/** The metrics and labels that an expression names. Throws if it is not valid PromQL. */
+/** Returns the metrics and labels that an expression uses. Throws if the expression is not valid PromQL. */
 function analyse(expression: string): { metrics: string[]; labels: string[] } {
-  const text = expression.replaceAll('$__rate_interval', '5m'); // Grafana's own variable
+  const text = expression.replaceAll('$__rate_interval', '5m'); // one of Grafana's built-in variables
   const metrics: string[] = [];
   const labels: string[] = [];
   parser.parse(text).iterate({
@@ -146,4 +147,33 @@ it('an expression that is wrong is found: its syntax, its metric, its label', ()
   expect(() => analyse('sum(rate(plinth_http_requests_total[5m])')).toThrow('not valid');
   expect(() => expectExposed('plinth_no_such_metric > 0')).toThrow('plinth_no_such_metric');
   expect(() => expectExposed('plinth_queue_depth{stat="due"} > 0')).toThrow('stat');
+});
+
+describe('the systemd units', () => {
+  const readUnit = (kind: string) =>
+    new Map(
+      read(`deploy/systemd/plinth-${kind}.service`)
+        .split('\n')
+        .flatMap((line) => (/^[A-Z]/.test(line) ? [line.split(/=(.*)/).slice(0, 2) as [string, string]] : [])),
+    );
+  const installPage = read('docs/operate/install.md');
+
+  it.each([
+    ['api', 40],
+    ['worker', 20],
+  ])(
+    'start the %s as an ordinary user, with the memory limits and the %d s to stop that the page states',
+    (kind, seconds) => {
+      const unit = readUnit(kind);
+      expect(unit.get('ExecStart')).toBe(`/usr/bin/env node server/plinth.js ${kind}`);
+      expect(installPage).toContain(`node server/plinth.js ${kind}`);
+      expect(unit.get('User')).toBe('plinth');
+      expect(installPage).toContain(`--home-dir ${unit.get('WorkingDirectory')?.replace(/\/app$/, '')} `);
+      for (const variable of unit.get('Environment')?.split(' ') ?? [])
+        expect(installPage).toContain(`\n${variable}\n`);
+      expect(installPage).toMatch(kind === 'api' ? /Allow 40 s for the API/ : /20 s for a\s+worker/);
+      expect(Number(unit.get('TimeoutStopSec'))).toBeGreaterThan(seconds);
+      expect(unit.get('Restart')).toBe('always');
+    },
+  );
 });

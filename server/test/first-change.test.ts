@@ -1,4 +1,5 @@
-// docs/internals/first-change.md is true: what it names exists, and what its example changes is in the code.
+// Tests that docs/internals/first-change.md is correct: everything that it names exists, and the lines that its example
+// changes are in the code.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -18,7 +19,7 @@ it.each(findAll(/npm run ([\w:]+)/g))('npm run %s exists', (script) => {
 });
 
 it.each(findAll(/npm run bench -- ([\w-]+)/g))('npm run bench -- %s exists', (name) => {
-  expect(read('bench/run.ts')).toMatch(new RegExp(`^ {2}'?${name}'?[:,]`, 'm'));
+  expect(read('tools/run.ts')).toMatch(new RegExp(`^ {2}'?${name}'?[:,]`, 'm'));
 });
 
 const changes = [...page.matchAll(/^`(server\/[\w./-]+)`:\n\n(```diff\n[\s\S]*?^```$)/gm)].map(

@@ -1,5 +1,6 @@
-// Owns the check of references: every relative link of a document leads to a file of this repository, and its anchor to a
-// heading; so does every document that a source file names; and nothing mentions a path outside of the repository.
+// Checks references: every relative link in a document points to a file in this repository, and its anchor points to a
+// heading. The same applies to every document that a source file mentions. No file mentions a path outside the
+// repository.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -26,7 +27,7 @@ describe('every source file', () => {
   });
 
   it('mentions no path outside of the repository', () => {
-    const own = 'server/test/links.test.ts'; // has examples of such paths
+    const own = 'server/test/links.test.ts'; // contains examples of such paths
     const others = sources.filter((path) => path !== own);
     expect(others.flatMap((path) => listOutsidePaths(read(path)).map((outside) => `${path}: ${outside}`))).toEqual([]);
   });
@@ -84,7 +85,10 @@ function isReachable(path: string, anchor: string): boolean {
   return anchorsOf(read(path)).has(anchor);
 }
 
-/** The anchors that GitHub gives the headings of a document: lower case, spaces as hyphens, punctuation removed. */
+/**
+ * Returns the anchors that GitHub generates for a document's headings: lower case, spaces as hyphens, without
+ * punctuation.
+ */
 function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutBlocks(text).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm)) {

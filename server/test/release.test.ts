@@ -1,4 +1,4 @@
-// What names the version of this release agrees: packages, lock file, reference and changelog.
+// Tests that all places that state this release's version agree: packages, lock file, reference and changelog.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -18,7 +18,7 @@ it('the lock file has it for each workspace', () => {
 it.each([
   ['docs/api/installation.md', `"version": "${version}"`],
   ['docs/api/conventions.md', `| of the product, ${version} |`],
-  ['server/src/openapi/fields.ts', `example: '${version}'`],
+  ['server/src/features/installation/routes.ts', `'The version of Plinth that is running.', '${version}'`],
 ])('%s shows it', (path, text) => {
   expect(read(path)).toContain(text);
 });

@@ -1,5 +1,5 @@
-// Tests the guide for clients that retry, docs/guides/retries.md: its commands are run and print what it shows, and its
-// sample client meets refusals, lost answers and a key that is used twice.
+// Tests docs/guides/retries.md, the guide for clients that retry. Its commands run and print the documented output. Its
+// sample client handles error responses, lost responses and a reused key.
 import { readFileSync } from 'node:fs';
 import { createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,8 @@ describe('the guide', () => {
   const steps = readSteps(readFileSync(new URL('../../docs/guides/retries.md', import.meta.url), 'utf8'));
   const guide = new Guide('.');
   guide.export('PLINTH', world.url);
-  guide.export('TOKEN', token);
+  guide.export('AUTH', `"Authorization: Bearer ${token}"`);
+  guide.export('JSON', '"Content-Type: application/json"');
 
   it('has commands', () => expect(steps).toHaveLength(6));
 
@@ -29,10 +30,10 @@ describe('the guide', () => {
   );
 });
 
-/** What becomes of the next requests: `lost` ones are carried out, but their answers never arrive. */
+/** What happens to a request. A `lost` request is processed, but its response never arrives. */
 type Fate = 'pass' | 'lost' | { readonly status: number; readonly type: string };
 
-/** A proxy in front of Plinth. Requests beyond the list pass. */
+/** Starts a proxy in front of Plinth. Requests after the end of the list pass through. */
 async function startProxy(fates: Fate[]) {
   let attempts = 0;
   const answered: number[] = [];
@@ -65,7 +66,7 @@ describe('the client of the guide', () => {
 
   it('creates once although an answer was lost, and gets the stored answer', async () => {
     const { url, attempts } = await startProxy(['lost']);
-    const response = await create(url, 'Once', { honoursKey: true });
+    const response = await create(url, 'Once', { repeat: 'key' });
     expect(response.headers.get('idempotent-replayed')).toBe('true');
     expect(attempts()).toBe(2);
     expect(await countFolders('Once')).toBe(1);
@@ -78,6 +79,22 @@ describe('the client of the guide', () => {
     expect(await countFolders('Perhaps')).toBe(1);
   });
 
+  it('says that the outcome is unknown if a repeat is refused and the first attempt may be the reason', async () => {
+    const app = await world.appOf(owner, workspace);
+    const { url, attempts } = await startProxy(['lost']);
+    const body = JSON.stringify({ files: [{ path: 'a.js', content: '1' }], expected_revision: app.revision });
+    const sync = send(`${url}/api/apps/${app.id}/files`, { method: 'PUT', headers, body }, { repeat: 'safe' });
+    await expect(sync).rejects.toThrow(OutcomeUnknown);
+    expect(attempts()).toBe(2);
+  });
+
+  it('takes 404 for the success of a DELETE whose first answer was lost', async () => {
+    const app = await world.appOf(owner, workspace);
+    const { url } = await startProxy(['lost']);
+    const got = await send(`${url}/api/apps/${app.id}`, { method: 'DELETE', headers }, { repeat: 'safe' });
+    expect(got.status).toBe(404);
+  });
+
   it('takes the page of a proxy for an unknown outcome', async () => {
     const { url, attempts } = await startProxy([{ status: 502, type: 'text/html' }]);
     const response = await send(`${url}/api/app-folders/tree`, { method: 'GET', headers });
@@ -86,7 +103,7 @@ describe('the client of the guide', () => {
 
   it('returns what repeating does not help at once', async () => {
     const { url, attempts } = await startProxy([]);
-    const response = await create(url, '', { honoursKey: true });
+    const response = await create(url, '', { repeat: 'key' });
     expect([response.status, attempts()]).toEqual([422, 1]);
   });
 
@@ -98,7 +115,7 @@ describe('the client of the guide', () => {
       await sql`lock table folders in access exclusive mode`.execute(db);
       const first = world.call('POST', '/api/app-folders', { headers: keyed, body });
       await expect.poll(countWaiting).toBe(1);
-      const second = send(`${url}/api/app-folders`, { method: 'POST', headers: keyed, body }, { honoursKey: true });
+      const second = send(`${url}/api/app-folders`, { method: 'POST', headers: keyed, body }, { repeat: 'key' });
       await expect.poll(() => answered).toEqual([409]);
       return { first, second };
     });

@@ -1,6 +1,6 @@
-// Tests how many round trips to PostgreSQL the most frequent operations take, on the wire between the product and the server: a
-// round trip costs more than the statement that it carries. The usual case is measured: the caller was seen within the last
-// minute, the schema is cached, nobody else changes the same rows.
+// Counts the round trips to PostgreSQL that the most frequent operations take, on the wire between the product and the
+// server, because a round trip costs more than the statement it carries. Measures the usual case: the caller was seen
+// within the last minute, the schema is cached, and no other caller changes the same rows.
 import { afterAll, expect, it } from 'vitest';
 import { startDatabaseProxy } from './support/database-proxy.ts';
 import { startSecondApp, startWorld } from './support/world.ts';
@@ -40,14 +40,15 @@ const webhook = await call('POST', webhooks, target);
 
 interface Operation {
   readonly roundTrips: number;
-  /** What is needed before, which is not measured. */
+  /** Preparation that is not measured. */
   prepare?(turn: number): Promise<{ id: string }>;
   run(turn: number, id: string): Promise<unknown>;
 }
 
 const nameTurn = (turn: number) => `turn ${turn}`;
 
-// A change of one row takes 3 at most: the lookup, the change, the commit. They may become fewer, never more.
+// Changing one row takes at most 3 round trips: the lookup, the change and the commit. These numbers may decrease, but
+// never increase.
 const operations: Readonly<Record<string, Operation>> = {
   getApp: { roundTrips: 1, run: () => call('GET', appPath) },
   getRecord: { roundTrips: 1, run: () => call('GET', `${appPath}/entities/Task/${record.id}`) },
@@ -96,7 +97,8 @@ const operations: Readonly<Record<string, Operation>> = {
     roundTrips: 3,
     run: (turn) => call('PUT', `/api/workspace/members/${member.email}/role`, { role: turn % 2 ? 'editor' : 'viewer' }),
   },
-  // However many are invited: the others of the workspace wait for the lock.
+  // The number does not depend on how many people are invited, because other members of the workspace wait for the
+  // lock.
   inviteMembers: {
     roundTrips: 4,
     run: (turn) =>
@@ -114,7 +116,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** The fewest of several turns: what other work of the process adds is not meant. */
+/** Returns the lowest count of several turns, to exclude round trips by other work in the process. */
 async function measure({ prepare, run }: Operation): Promise<number> {
   const counts: number[] = [];
   for (let turn = 0; turn < 6; turn += 1) {

@@ -1,4 +1,5 @@
-// Tests the guide to rules by example, docs/guides/rules-by-example.md: its commands are run and print what it shows.
+// Tests docs/guides/rules-by-example.md, the guide to rules by example. Its commands run and print the documented
+// output.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

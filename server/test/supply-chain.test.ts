@@ -1,7 +1,7 @@
-// Owns the checks of what is installed: every package of the lock file is pinned by a hash, and the bill of materials lists
-// what production installs.
+// Checks what is installed: every package in the lock file is pinned by a hash, every action of a workflow by a commit,
+// and the bill of materials lists the packages that production installs.
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -10,7 +10,7 @@ interface LockEntry {
   readonly version?: string;
   readonly integrity?: string;
   readonly resolved?: string;
-  /** A link to a workspace of this repository. */
+  /** A link to a workspace in this repository. */
   readonly link?: true;
   readonly dev?: true;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -28,10 +28,18 @@ it('the lock file has a SHA-512 hash and no download address for every package',
   expect(unpinned.map(([path]) => path)).toEqual([]);
 });
 
-// A registry may publish the builds of a release at different times. npm then leaves the late ones out of the lock file,
-// and whoever needs one gets no build at all.
-// Those that the release of @napi-rs/canvas did not have when it was locked: images of ads are drawn on Linux with glibc only. Earlier
-// releases have them all, and draw no Arabic and no Hebrew. Lock it again when they are there.
+it('workflows use actions by their commit, because a tag can be moved, and name the release', () => {
+  const folder = `${repository}.github/workflows/`;
+  const used = readdirSync(folder).flatMap((name) => readFileSync(folder + name, 'utf8').match(/uses: .*/g) ?? []);
+  expect(used.length).toBeGreaterThan(0);
+  expect(used.filter((line) => !/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
+});
+
+// A registry may publish a release's builds at different times. npm then omits the late builds from the lock file, and
+// users on those platforms get no build at all.
+// These builds of @napi-rs/canvas did not exist when the release was locked. Ad images are drawn only on Linux with
+// glibc. Earlier releases have all builds, but cannot draw Arabic or Hebrew. Update the lock file when the builds
+// exist.
 const late = [
   'android-arm64',
   'darwin-arm64',

@@ -1,5 +1,6 @@
-// Owns the check that words which the glossary retired (docs/internals/glossary.md#words-we-do-not-use) do not return as
-// identifiers, file names or headings. Sentences in comments, strings and paragraphs are not checked.
+// Checks that words retired by the glossary (docs/internals/glossary.md#words-we-do-not-use) do not return as
+// identifiers, file names or headings, and that no sentence in a comment, message or document contains a phrase that
+// sounds translated.
 //
 // Identifiers are compared word by word: `toldRecord`, `wasTold` and `told_at` contain `told`; `untold` does not.
 import { execFileSync } from 'node:child_process';
@@ -12,14 +13,14 @@ import { describe, expect, it } from 'vitest';
 interface Retired {
   readonly pattern: RegExp;
   readonly instead: string;
-  /** Only files whose path matches are checked. */
+  /** Limits the check to files whose path matches. */
   readonly only?: RegExp;
 }
 
-// These five words are ordinary elsewhere.
+// Some words are retired only in these files, because they are ordinary elsewhere.
 const guardFiles = /^server\/src\/(core\/|features\/[^/]+\/([^/]+\/)?[\w-]*(routes|index)\.ts)/;
 
-// Matched against the words of a name in lower case, separated by spaces: `giveUpRow` is `give up row`.
+// Matched against a name's words in lower case, separated by spaces: `giveUpRow` becomes `give up row`.
 const retired: readonly Retired[] = [
   { pattern: /\b(tell|tells|told|telling)\b/, instead: 'publish, published; notify' },
   { pattern: /\b(hear|hears|heard|hearing|deaf|listens)\b/, instead: 'handle, handled; listeners' },
@@ -32,17 +33,33 @@ const retired: readonly Retired[] = [
   { pattern: /\bfigures?\b/, instead: 'metrics', only: /^server\/src\// },
   { pattern: /\bgives\b/, instead: 'returns' },
   { pattern: /\bstandings?\b/, instead: 'health, balance' },
-  // A noisy neighbour is the usual name of a tenant that harms others.
+  // "Noisy neighbour" is the usual term for a tenant that harms others.
   { pattern: /\b(breath|(?<!noisy )neighbours?)\b/, instead: 'catchUpDelayMs; tenantIsolation' },
   { pattern: /^(over|through|within)$/, instead: 'appGuard, resourceGuard, nestedResource', only: guardFiles },
   { pattern: /^(reading|changing)$/, instead: 'readCredentials, writeCredentials', only: guardFiles },
-  // `held` is a status of deliveries, so holdDeliveries and holdIfOff are right. A row lock is `lock`.
+  // `held` is a delivery status, so holdDeliveries and holdIfOff are correct. A row lock is called `lock`.
   { pattern: /^hold (?!deliveries|if off)/, instead: 'lock' },
   { pattern: /^later (?!ms$)/, instead: 'background', only: /^server\/src\// },
 ];
 
+/** Phrases that are grammatical but unidiomatic. They are also found across a comment's lines. */
+const stilted: readonly { readonly phrase: RegExp; readonly instead: string }[] = [
+  { phrase: /, so that\b/, instead: ', so; or "so that" without a comma' },
+  { phrase: /\bcan not\b(?! only)/, instead: "can't, cannot" },
+  { phrase: /\bfor ever\b/, instead: 'forever' },
+  { phrase: /\banew\b/, instead: 'again' },
+  { phrase: /\balso (if|when|while|though)\b/, instead: 'even if, even when' },
+  { phrase: /\b(goes|go|went) on\b/, instead: 'continues' },
+  { phrase: /\b(is|was|are|were) going (on|\.)/, instead: 'is running, is under way' },
+  { phrase: /\bby now\b/, instead: 'now, already' },
+  { phrase: /\banother content\b/, instead: 'different content' },
+  { phrase: /\bof no (more )?account\b/, instead: 'no longer counts' },
+  { phrase: /\bnot any more\b/, instead: 'no longer' },
+  { phrase: /\basks something else\b/, instead: 'is asking a different question' },
+];
+
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const sources = listFiles('server/*.ts', 'bench/*.ts', 'drills/*.ts', 'sandbox/*.ts');
+const sources = listFiles('server/*.ts', 'bench/*.ts', 'drills/*.ts', 'harness/*.ts', 'sandbox/*.ts', 'tools/*.ts');
 const documents = listFiles('*.md');
 
 describe('the retired words', () => {
@@ -67,6 +84,35 @@ describe('the retired words', () => {
   });
 });
 
+describe('sentences', () => {
+  it('have no phrase that sounds translated', () => {
+    // The tests of the specification quote its sentences.
+    const isProse = (path: string) => !/^server\/test\/(?:vocabulary|specification\/)|^CHANGELOG/.test(path);
+    const paths = [...sources, ...documents, ...listFiles('docs/*.yaml', 'docs/generated/openapi.json')].filter(
+      isProse,
+    );
+    expect(paths.flatMap((path) => findStilted(path, readFileSync(join(root, path), 'utf8')))).toEqual([]);
+  });
+
+  it('are checked across the lines of a comment', () => {
+    expect(findStilted('x.ts', 'a\n// The row is locked, so\n// that nobody changes it.')).toEqual([
+      'x.ts:2: ", so that" (use: , so; or "so that" without a comma)',
+    ]);
+    expect(findStilted('x.ts', '/** Locked so that nobody changes it. It can not only wait. */')).toEqual([]);
+  });
+});
+
+function findStilted(path: string, text: string): string[] {
+  // Comment markers become spaces, so positions stay the same.
+  const prose = text.replace(/\n\s*(\/\/|\*|#)? ?/g, (mark) => ' '.repeat(mark.length)).replace(/\s/g, ' ');
+  return stilted.flatMap(({ phrase, instead }) =>
+    [...prose.matchAll(new RegExp(phrase.source.replaceAll(' ', '\\s+'), 'gi'))].map((found) => {
+      const line = text.slice(0, found.index).split('\n').length;
+      return `${path}:${line}: "${found[0].replace(/\s+/g, ' ')}" (use: ${instead})`;
+    }),
+  );
+}
+
 function findRetired(path: string, names: Iterable<string>): string[] {
   return [...new Set(names)].flatMap((name) => {
     const words = wordsOf(name);
@@ -75,7 +121,7 @@ function findRetired(path: string, names: Iterable<string>): string[] {
   });
 }
 
-/** `givenUpRow`, `given_up_row` and `given-up row` are all `given up row`. */
+/** `givenUpRow`, `given_up_row` and `given-up row` all become `given up row`. */
 const wordsOf = (name: string): string =>
   name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -1,5 +1,5 @@
-// Tests how many round trips to PostgreSQL a worker takes, on the wire: from a committed event to the first byte of its deliveries,
-// for completing them, and while there is nothing to do. Its slot has a connection of its own, which is not counted.
+// Counts a worker's round trips to PostgreSQL on the wire: from a committed event to the first byte of its deliveries,
+// for completing the deliveries, and while idle. The slot's connection is not counted.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { openDatabase } from '../src/kit/db/database.ts';
@@ -9,7 +9,7 @@ import { startWebhookScene } from './support/webhook-receiver.ts';
 
 const closing: (() => unknown)[] = [];
 afterAll(async () => {
-  for (const close of closing) await close(); // after the World, which stops the worker
+  for (const close of closing) await close(); // runs after the World has stopped the worker
 });
 const { world, createWebhook } = await startWebhookScene();
 const proxy = await startDatabaseProxy(world.config.DATABASE_URL);
@@ -20,7 +20,7 @@ await world.startWorker({ db: proxied.db });
 const webhook = await createWebhook();
 const others = await Promise.all(Array.from({ length: 4 }, () => createWebhook({}, { on: webhook.app })));
 
-/** The fewest of several turns: what polling and jobs add is not meant. */
+/** Returns the lowest count of several turns, to exclude round trips by polling and jobs. */
 async function measure(turns: number, run: () => Promise<number>): Promise<number> {
   const counts: number[] = [];
   for (let turn = 0; turn < turns; turn += 1) {

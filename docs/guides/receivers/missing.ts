@@ -1,8 +1,8 @@
 // Finds deliveries that a receiver did not get. Copy `receive` into your receiver, or run this file (Node 24):
 //   PLINTH_TOKEN=… node missing.ts https://plinth.example.com/api/agents/AGENT/webhooks/WEBHOOK < NUMBERS
-// NUMBERS: every X-Service-Sequence that was received, one per line. Prints one line per missing delivery: number, status
-// in the log (`forgotten`: older than the log keeps), delivery id. Exit code 0: nothing is missing, or only deliveries that
-// are still being sent. 1: something is missing.
+// NUMBERS: every X-Service-Sequence that was received, one per line. Prints one line per missing delivery: number,
+// status in the log (`forgotten`: older than the log keeps), delivery id. Exit code 0: nothing is missing, or only
+// deliveries that are still being sent. 1: something is missing.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What a receiver stores: every number up to `upTo` was received, and those in `beyond`. */
@@ -11,7 +11,7 @@ export interface Received {
   readonly beyond: Set<number>;
 }
 
-/** Adds a number. Numbers arrive in any order, some twice. Add `forgotten` numbers too, so that the gap closes. */
+/** Adds a number. Numbers arrive in any order, some twice. Add `forgotten` numbers too, so the gap closes. */
 export function receive(received: Received, sequence: number): Received {
   if (sequence > received.upTo) received.beyond.add(sequence);
   while (received.beyond.delete(received.upTo + 1)) received.upTo += 1;

@@ -1,4 +1,4 @@
-// Ways that make work for the worker: events for webhooks, replies of agents, and what is audited.
+// Attacks that create work for the worker: events for webhooks, agent replies, and audited changes.
 import { pick, type Way } from '../way.ts';
 
 const member = { by: 'member', manner: 'requests', connections: 8 } as const;

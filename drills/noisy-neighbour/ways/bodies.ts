@@ -1,10 +1,10 @@
-// Ways that send bodies which are costly to read, to check or to store.
+// Attacks with bodies that are expensive to read, check or store.
 import type { HostileWorkspace } from '../seed.ts';
 import { pick, type Way } from '../way.ts';
 
 const maxBulk = 10 * 1024 * 1024 - 1024;
 
-/** A body that is built at its first use, and sent again and again. */
+/** Builds a body on first use and then reuses it. */
 function once(build: () => string): () => Buffer {
   let built: Buffer | undefined;
   return () => (built ??= Buffer.from(build()));
@@ -49,7 +49,22 @@ const tooLarge = once(() => 'x'.repeat(2 * maxBulk));
 const uniqueBulk = (n: number) =>
   `[${list(500, (r) => `{${list(15, (k) => `"k${k}":"${n}-${r}-${Math.random()}"`)}}`)}]`;
 
+const largeText = 'x'.repeat(249_000);
+
 export const bodyWays: readonly Way[] = [
+  {
+    ...asMember,
+    // Each lookup includes the record. A statement shared with other callers' lookups would include it as well.
+    name: 'records of 250 KB, twelve at a time',
+    quick: true,
+    connections: 12,
+    reaches: ['200', '429'],
+    request: ({ apps, largeRecords }, n) => ({
+      method: 'PUT',
+      path: `/api/apps/${apps[0]}/entities/Loose/${pick(largeRecords, n)}`,
+      body: JSON.stringify({ text: `${n} ${largeText}` }),
+    }),
+  },
   {
     ...asMember,
     name: '8,000 unknown keys',

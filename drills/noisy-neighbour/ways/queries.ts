@@ -1,10 +1,10 @@
-// Ways that make the database read, sort, count and export as much as it is allowed to.
+// Attacks that make the database read, sort, count and export as much as the limits allow.
 import { pick, type Way } from '../way.ts';
 
 const member = { by: 'member', manner: 'requests', connections: 32 } as const;
 const admin = { ...member, by: 'admin' } as const;
 
-/** A list of the entity with 200,000 records. */
+/** Lists the entity with 200,000 records. */
 const list =
   (query: Readonly<Record<string, string>>, suffix = ''): Way['request'] =>
   ({ apps }) => ({

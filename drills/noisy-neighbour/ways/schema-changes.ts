@@ -1,10 +1,10 @@
-// Ways that save schemas: the largest, and those whose unique keys are built over many records.
+// Attacks that save schemas: the largest possible, and schemas whose unique keys are built over many records.
 import { pick, type Way } from '../way.ts';
 import { bigSchema } from './schemas.ts';
 
 const member = { by: 'member', manner: 'requests', connections: 8 } as const;
 
-/** Two documents in turn, because saving the same one again changes nothing. */
+/** Alternates between two documents, because saving the same document again changes nothing. */
 const giant = (n: number): string =>
   JSON.stringify({
     name: 'Giant',

@@ -1,14 +1,21 @@
-// Owns the schemas of the hostile workspace's apps: what the ways send is accepted by them, and is as costly as they allow.
+// The schemas in the hostile workspace's apps. They accept what the attacks send, and make it as expensive as
+// possible.
 
 const open = { read: true, write: true };
-/** All tests of an empty element are met but the last. With 10,000 elements they take most of a request's steps. */
+/**
+ * An empty element passes every test but the last. With 10,000 elements, the tests take most of a request's evaluation
+ * steps.
+ */
 const testsOfElement = {
   ...Object.fromEntries(Array.from({ length: 14 }, (_, n) => [`f${n}`, { $ne: n }])),
   last: { $exists: true },
 };
 const costlyRule = { $nor: Array.from({ length: 6 }, () => ({ 'data.items': { $elemMatch: testsOfElement } })) };
 
-/** The slowest that was found for its size: the states of every start are followed, and none matches. */
+/**
+ * The slowest pattern that was found for its size. The matcher follows the states of every start position, and none
+ * matches.
+ */
 const worstPattern = '[ab]*a[abc]{400}\\b';
 
 export const bigSchema = {

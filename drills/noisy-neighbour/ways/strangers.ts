@@ -1,4 +1,4 @@
-// Ways of callers without a credential, from many addresses.
+// Attacks by callers without credentials, from many addresses.
 import { pick, type Way } from '../way.ts';
 
 const anonymous = { by: 'anonymous', manner: 'requests', connections: 64 } as const;
@@ -8,6 +8,19 @@ export const strangerWays: readonly Way[] = [
     ...anonymous,
     name: 'unknown tokens',
     quick: true,
+    reaches: ['401'],
+    request: ({ apps, unknownTokens }, n) => ({
+      method: 'GET',
+      path: `/api/apps/${pick(apps, n)}`,
+      token: pick(unknownTokens, n),
+    }),
+  },
+  {
+    ...anonymous,
+    name: 'unknown tokens from 1,000 addresses',
+    quick: true,
+    connections: 1_000,
+    addresses: 1_000,
     reaches: ['401'],
     request: ({ apps, unknownTokens }, n) => ({
       method: 'GET',

@@ -1,4 +1,4 @@
-// Accounts below a manager. The platform does not care whether a name exists already.
+// A manager's client accounts. The platform allows several accounts with the same name.
 import { refuse } from './errors.ts';
 import type { Resource, State } from './state.ts';
 
@@ -20,7 +20,7 @@ interface NewClient {
   readonly timeZone?: unknown;
 }
 
-/** Returns the account and what changes with it. */
+/** Returns the new account's resource name and the changes that create it. */
 export function createClient(state: State, customerId: string, client: NewClient, now: Date) {
   const at = 'customer_client';
   if (customerId !== managerId)
@@ -51,10 +51,36 @@ export function createClient(state: State, customerId: string, client: NewClient
   return { resourceName, changes: draft.changes };
 }
 
-/** The platform has a list of its own, without other spellings and aliases. */
-const timeZones = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC']);
+/**
+ * Zones that were renamed. The platform knows both names, but `Intl` lists only one of them, and which one depends on
+ * the version of Node.
+ */
+const renamedZones: readonly (readonly [string, string])[] = [
+  ['Africa/Asmera', 'Africa/Asmara'],
+  ['America/Buenos_Aires', 'America/Argentina/Buenos_Aires'],
+  ['America/Catamarca', 'America/Argentina/Catamarca'],
+  ['America/Coral_Harbour', 'America/Atikokan'],
+  ['America/Cordoba', 'America/Argentina/Cordoba'],
+  ['America/Godthab', 'America/Nuuk'],
+  ['America/Indianapolis', 'America/Indiana/Indianapolis'],
+  ['America/Jujuy', 'America/Argentina/Jujuy'],
+  ['America/Louisville', 'America/Kentucky/Louisville'],
+  ['America/Mendoza', 'America/Argentina/Mendoza'],
+  ['Asia/Calcutta', 'Asia/Kolkata'],
+  ['Asia/Katmandu', 'Asia/Kathmandu'],
+  ['Asia/Rangoon', 'Asia/Yangon'],
+  ['Asia/Saigon', 'Asia/Ho_Chi_Minh'],
+  ['Atlantic/Faeroe', 'Atlantic/Faroe'],
+  ['Europe/Kiev', 'Europe/Kyiv'],
+  ['Pacific/Enderbury', 'Pacific/Kanton'],
+  ['Pacific/Ponape', 'Pacific/Pohnpei'],
+  ['Pacific/Truk', 'Pacific/Chuuk'],
+];
 
-/** What somebody at the platform does to an account: suspends it, or its billing. */
+/** The platform knows zones by the names of their places, not by those of countries, such as `US/Eastern`. */
+const timeZones = new Set([...Intl.supportedValuesOf('timeZone'), ...renamedZones.flat(), 'UTC', 'Etc/UTC']);
+
+/** Changes the status of an account or of its billing, as the platform's staff would. */
 export function changeAccount(state: State, customerId: string, change: { status?: string; billing_status?: string }) {
   const draft = state.draft();
   const account = draft.get(`customers/${customerId}`);

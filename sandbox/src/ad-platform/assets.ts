@@ -1,4 +1,4 @@
-// Assets, asset groups and what links them, with the numbers that an asset group has to have.
+// Assets, asset groups and the links between them, including the minimum number of assets per group.
 import { createHash } from 'node:crypto';
 import { refuse } from './errors.ts';
 import {
@@ -18,7 +18,7 @@ export const assetKinds: readonly ResourceKind[] = [
     collection: 'assets',
     name: 'asset',
     id: (_asset, newId) => newId(),
-    // The platform keeps one asset for each content.
+    // Identical assets are stored only once.
     findSame: (asset, { draft, customerId }) =>
       draft.list(customerId, 'assets').find((each) => each._content === hashContent(asset)),
     create(asset, context) {
@@ -43,7 +43,7 @@ export const assetKinds: readonly ResourceKind[] = [
       const data = Buffer.from(imageAsset.data ?? '', 'base64');
       if (!isImage(data))
         throw refuse('imageError.INVALID_IMAGE', 'The image is not valid.', `${context.field}.image_asset.data`);
-      // The data is not kept: nothing shows it.
+      // The image data is not stored, because it is never displayed.
       const fullSize = { url: `https://images.ad-platform.example/${idOf(asset.resourceName)}` };
       return {
         ...asset,
@@ -125,7 +125,7 @@ function checkFinalUrl(group: Resource, context: ChangeContext): void {
     );
 }
 
-/** What each field type of an asset group needs. */
+/** The minimum number of assets per field type in an asset group, each with its error code. */
 const minimumAssets = {
   HEADLINE: [3, 'NOT_ENOUGH_HEADLINE_ASSET'],
   LONG_HEADLINE: [1, 'NOT_ENOUGH_LONG_HEADLINE_ASSET'],
@@ -134,7 +134,7 @@ const minimumAssets = {
   SQUARE_MARKETING_IMAGE: [1, 'NOT_ENOUGH_SQUARE_MARKETING_IMAGE_ASSET'],
 } as const;
 
-/** What a new asset group needs at the end of the request that creates it. */
+/** Checks a new asset group at the end of the request that creates it. */
 export function checkNewAssetGroup(group: Resource, { draft, customerId, field }: ChangeContext): void {
   const links = draft.list(customerId, 'assetGroupAssets').filter((link) => link.assetGroup === group.resourceName);
   for (const [fieldType, [minimum, code]] of Object.entries(minimumAssets))
@@ -166,13 +166,13 @@ const countLinks = ({ assetGroup, fieldType }: Resource, { draft, customerId }: 
     .list(customerId, 'assetGroupAssets')
     .filter((each) => each.assetGroup === assetGroup && each.fieldType === fieldType).length;
 
-/** At the end of the request: a change may add before it removes. */
+/** Runs at the end of the request, because a change may add assets before it removes others. */
 export function checkChangedAssetGroup(link: Resource, context: ChangeContext): void {
   if (countLinks(link, context) > (maximumAssets[String(link.fieldType)] ?? 20))
     throw refuse('resourceCountLimitExceededError.RESOURCE_LIMIT', 'Too many assets.', context.field);
 }
 
-/** An asset group has enough at every moment. */
+/** An asset group must always have enough assets, even in the middle of a request. */
 function checkMinimum(link: Resource, context: ChangeContext): void {
   const [minimum, code] = minimumAssets[link.fieldType as keyof typeof minimumAssets] ?? [0];
   if (countLinks(link, context) < minimum)
@@ -211,6 +211,6 @@ function checkLinkedAsset(link: Resource, context: ChangeContext): void {
     throw refuse('stringLengthError.TOO_LONG', 'Too long.', `${context.field}.asset`);
 }
 
-/** A PNG, a JPEG or a GIF. */
+/** Recognises PNG, JPEG and GIF. */
 const isImage = (data: Buffer): boolean =>
   /^(?:89504e470d0a1a0a|ffd8ff|474946383[79]61)/.test(data.subarray(0, 8).toString('hex'));

@@ -1,5 +1,5 @@
-// What each call of the ad platform of the sandbox does. A call returns its answer and what it changes, which is applied once the
-// journal has it.
+// The ad platform's API calls. A call returns its response together with the changes to apply once the journal has
+// recorded them.
 import { createClient } from './accounts.ts';
 import { refuse, toPartialFailure } from './errors.ts';
 import { parseQuery } from './gaql.ts';
@@ -11,10 +11,10 @@ import type { RowContext } from './sources.ts';
 import type { Resource } from './state.ts';
 
 export interface Settings {
-  /** False: as the live platform, which creates no Smart campaigns any more. */
+  /** Whether Smart campaigns can be created. False on the live platform. */
   readonly accepts_smart_creation: boolean;
   readonly tag_delay_ms: number;
-  /** How long it takes until a new account can be found. */
+  /** How long it takes until queries return a new account. */
   readonly client_delay_ms: number;
   readonly page_size: number;
 }
@@ -33,7 +33,7 @@ export interface CallResult {
 type Body = Readonly<Record<string, unknown>>;
 
 export interface CallPath {
-  /** For faults and the journal. */
+  /** The call's name in faults and in the journal. */
   readonly call: 'createCustomerClient' | 'mutate' | 'search';
   readonly customerId: string;
   readonly version: string;
@@ -42,7 +42,7 @@ export interface CallPath {
 
 const nothing: ReadonlyMap<string, Resource | null> = new Map();
 
-/** Undefined if the platform has no such path. */
+/** Returns undefined if the platform does not serve the path. */
 export function findCall(path: string): CallPath | undefined {
   const [, version = '', customerId = '', rest = ''] = /^\/(v\d+)\/customers\/(\d+)([:/].+)$/.exec(path) ?? [];
   const found = { version, customerId };

@@ -1,15 +1,15 @@
-// The error answers of the ad platform: google.rpc.Status with a GoogleAdsFailure.
+// The ad platform's error responses: google.rpc.Status with a GoogleAdsFailure.
 
 export interface PlatformError {
-  /** `campaignError.DUPLICATE_CAMPAIGN_NAME`: the field of `errorCode`, and its value. */
+  /** A field of `errorCode` and its value, such as `campaignError.DUPLICATE_CAMPAIGN_NAME`. */
   readonly code: string;
   readonly message: string;
-  /** `mutate_operations[0].campaign_operation.create.name` */
+  /** A path such as `mutate_operations[0].campaign_operation.create.name`. */
   readonly field?: string;
   readonly details?: object;
 }
 
-/** Thrown by what refuses a request. */
+/** Thrown to reject a request. */
 export class Refusal extends Error {
   readonly errors: readonly PlatformError[];
 
@@ -22,7 +22,7 @@ export class Refusal extends Error {
 export const refuse = (code: string, message: string, field = '', details?: object): Refusal =>
   new Refusal({ code, message, field, ...(details && { details }) });
 
-/** The status of gRPC and of HTTP for a kind of error. */
+/** Returns the HTTP status and the gRPC status name for an error code. */
 function statusOf(code: string): [number, string] {
   if (code.startsWith('authenticationError.')) return [401, 'UNAUTHENTICATED'];
   if (code.startsWith('authorizationError.')) return [403, 'PERMISSION_DENIED'];
@@ -38,7 +38,7 @@ export function toErrorBody(version: string, requestId: string, errors: readonly
   return { status: code, body: { error: { ...toStatus(version, requestId, errors, code, message), status } } };
 }
 
-/** For `partialFailureError`: the same without the name of the status, and with the number of gRPC. */
+/** Builds `partialFailureError`, which has the numeric gRPC code instead of the status name. */
 export const toPartialFailure = (version: string, requestId: string, errors: readonly PlatformError[]) =>
   toStatus(version, requestId, errors, 3, 'Multiple errors in ‘details’. First error: see details.');
 

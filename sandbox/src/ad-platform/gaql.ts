@@ -1,5 +1,5 @@
-// A part of the platform's query language (GAQL): SELECT, FROM, WHERE with AND, ORDER BY and LIMIT. What it does not know, it
-// refuses as the platform refuses a wrong query.
+// Parses a subset of the platform's query language (GAQL): SELECT, FROM, WHERE with AND, ORDER BY and LIMIT. Other
+// queries are rejected with the platform's error for invalid queries.
 import { refuse } from './errors.ts';
 
 export interface Query {
@@ -72,7 +72,7 @@ function parseConditions(text: string): Condition[] {
 
 const unquote = (text: string): string => (/^['"]/.test(text) ? text.slice(1, -1).replaceAll(/\\(.)/g, '$1') : text);
 
-/** Numbers are compared as numbers, also those that JSON writes as texts. */
+/** Compares numbers numerically, even if they are strings in JSON. */
 export function matches({ operator, values }: Condition, actual: unknown): boolean {
   const [first = '', second = ''] = values;
   if (operator === 'IN') return values.some((each) => compare(actual, each) === 0);

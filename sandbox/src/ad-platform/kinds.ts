@@ -1,4 +1,4 @@
-// What a kind of resource has to have, and what several kinds check.
+// The definition of a resource kind, and the checks that several kinds share.
 import { refuse } from './errors.ts';
 import type { Draft, Resource } from './state.ts';
 
@@ -6,26 +6,26 @@ export interface ChangeContext {
   readonly draft: Draft;
   readonly customerId: string;
   readonly now: Date;
-  /** Where the resource is in the request: `mutate_operations[0].campaign_operation.create`. */
+  /** The resource's location in the request, such as `mutate_operations[0].campaign_operation.create`. */
   readonly field: string;
   readonly acceptsSmartCreation: boolean;
 }
 
 export interface ResourceKind {
   readonly collection: string;
-  /** The field of a mutate operation without `Operation`, which is also the name of the resource in rows. */
+  /** The mutate operation's field without the suffix `Operation`. Also the resource's name in rows. */
   readonly name: string;
-  /** The last part of a new resource's name. */
+  /** Returns the last part of a new resource's name. */
   id(resource: Resource, newId: () => string): string;
-  /** Completes a new resource, or refuses it. */
+  /** Completes a new resource, or throws to reject it. */
   create?(resource: Resource, context: ChangeContext): Resource;
-  /** The resource that a new one is the same as: the platform answers with that one. */
+  /** Finds an existing resource that is identical to the new one. If there is one, the platform returns it instead. */
   findSame?(resource: Resource, context: ChangeContext): Resource | undefined;
-  /** Refuses a changed resource. */
+  /** Throws to reject a change. */
   update?(resource: Resource, context: ChangeContext, before: Resource): void;
-  /** Refuses that a resource is removed, which is gone already. */
+  /** Throws to reject a removal. Called after the resource has been removed from the draft. */
   removed?(before: Resource, context: ChangeContext): void;
-  /** Removed resources with a status keep existing. */
+  /** Whether removed resources are kept, with the status `REMOVED`. */
   readonly keepsRemoved?: true;
 }
 
@@ -57,11 +57,11 @@ export function refuseTakenName(
   if (isTaken) throw refuse(code, 'A resource with this name already exists.', `${field}.${attribute}`);
 }
 
-/** `.invalid` never resolves (RFC 6761). */
+/** Hosts under `.invalid` never resolve (RFC 6761). */
 export const isUncrawlable = (url: string | undefined): boolean =>
   url === undefined || !URL.canParse(url) || new URL(url).hostname.endsWith('.invalid');
 
-/** What belongs to a removed campaign can't be changed any more. */
+/** Rejects changes to a removed campaign's resources. */
 export function refuseOfRemoved(resource: Record<string, unknown>, { draft, field }: ChangeContext): void {
   const group = draft.get(String(resource.assetGroup ?? resource.adGroup));
   const campaign = draft.get(String(resource.campaign ?? group?.campaign));
@@ -69,7 +69,7 @@ export function refuseOfRemoved(resource: Record<string, unknown>, { draft, fiel
     throw refuse('contextError.OPERATION_NOT_PERMITTED_FOR_REMOVED_RESOURCE', 'The campaign is removed.', field);
 }
 
-/** For the review, which takes a minute. */
+/** The creation time, from which the review status is computed. A review takes a minute. */
 export const createdNow = ({ now }: ChangeContext) => ({ _createdAt: now.toISOString() });
 
 export const toSnake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,4 +1,5 @@
-// Changes of resources: all operations of a request or none, with temporary ids, and on request only those that can be applied.
+// Changes to resources. A request applies either all of its operations or none. With partial failure, it applies
+// every valid operation. Operations may refer to resources by temporary ids.
 import { checkChangedAssetGroup, checkNewAssetGroup } from './assets.ts';
 import { type PlatformError, Refusal, refuse } from './errors.ts';
 import { type ChangeContext, type ResourceKind, refuseOfRemoved, toSnake } from './kinds.ts';
@@ -6,7 +7,7 @@ import type { Resource, State } from './state.ts';
 
 export interface Operation {
   readonly kind: ResourceKind;
-  /** Where it is in the request: `mutate_operations[0].campaign_operation`. */
+  /** The operation's location in the request, such as `mutate_operations[0].campaign_operation`. */
   readonly field: string;
   readonly create?: Resource;
   readonly update?: Resource;
@@ -23,13 +24,13 @@ export interface MutateOptions {
 }
 
 export interface Mutated {
-  /** Undefined for what was not applied. */
+  /** Each operation's resource name. Undefined if the operation was not applied. */
   readonly names: readonly (string | undefined)[];
   readonly errors: readonly PlatformError[];
   readonly changes: ReadonlyMap<string, Resource | null>;
 }
 
-/** Computes the changes, which the caller applies. Throws a Refusal if nothing can be applied. */
+/** Computes the changes without applying them. Throws a Refusal if nothing can be applied. */
 export function mutate(state: State, operations: readonly Operation[], options: MutateOptions): Mutated {
   if (!options.partialFailure) {
     const { draft, names } = applyAll(state, operations, options);
@@ -41,7 +42,7 @@ export function mutate(state: State, operations: readonly Operation[], options: 
   for (const operation of operations) {
     try {
       const { draft, names: added } = applyAll(state, [operation], options);
-      if (!options.validateOnly) state.apply(draft.changes); // the next operation sees it
+      if (!options.validateOnly) state.apply(draft.changes); // makes the change visible to the next operation
       for (const [name, resource] of draft.changes) changes.set(name, resource);
       names.push(added[0]);
     } catch (error) {
@@ -97,7 +98,7 @@ function create({ kind, create: sent }: Operation, context: ChangeContext, tempo
         `${field}.resource_name`,
       );
     temporary.set(String(sentName), resourceName);
-    // The settings of a Smart campaign have the id of the campaign.
+    // A Smart campaign's settings have the same id as the campaign.
     if (kind.name === 'campaign')
       temporary.set(
         `customers/${customerId}/smartCampaignSettings/${id}`,
@@ -138,7 +139,7 @@ function update(
   return after.resourceName;
 }
 
-/** A field that is missing is cleared. */
+/** Copies one field. If `from` does not have the field, it is removed from `to`. */
 function copyField(from: Record<string, unknown>, to: Record<string, unknown>, [name = '', ...rest]: string[]): void {
   if (from[name] === undefined) delete to[name];
   else if (rest.length === 0) to[name] = from[name];
@@ -171,7 +172,7 @@ function remove({ kind, remove: name = '' }: Operation, context: ChangeContext):
 
 const kindOf = ({ resourceName }: Resource): string => resourceName.split('/').at(-2) ?? '';
 
-/** Replaces temporary names, which must be those of earlier operations. `own` is the name that the resource gets itself. */
+/** Replaces temporary names, which earlier operations must have defined. `own` is the resource's own temporary name. */
 function resolveTemporary<Value>(
   value: Value,
   temporary: ReadonlyMap<string, string>,

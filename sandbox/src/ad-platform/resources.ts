@@ -1,4 +1,4 @@
-// The resources that the ad platform of the sandbox knows: how each is named, and what it must satisfy.
+// The ad platform's resource kinds: how each kind is named, and the conditions it must satisfy.
 import { assetKinds } from './assets.ts';
 import { refuse } from './errors.ts';
 import {
@@ -21,7 +21,7 @@ const kinds: readonly ResourceKind[] = [
     id: (_budget, newId) => newId(),
     keepsRemoved: true,
     create(budget, context) {
-      // A budget that is not shared takes the name of its campaign.
+      // A budget that is not shared is named after its campaign.
       const { name, ...unnamed } = budget;
       const isShared = budget.explicitlyShared !== false && budget.type !== 'SMART_CAMPAIGN';
       checkAmount(budget, context);
@@ -57,7 +57,7 @@ const kinds: readonly ResourceKind[] = [
     },
   },
   {
-    // Exists with its campaign, and can only be updated.
+    // The settings are created with the campaign and can only be updated.
     collection: 'smartCampaignSettings',
     name: 'smartCampaignSetting',
     id: (setting) => idOf(setting.campaign),
@@ -110,14 +110,14 @@ const kinds: readonly ResourceKind[] = [
       requireReference(context, ad, 'adGroup');
       const content = (ad.ad ?? {}) as Resource;
       checkSmartAd(content, context);
-      // The ad is a resource of its own, which can be changed.
+      // The ad is a separate resource that can be updated.
       const resourceName = `customers/${context.customerId}/ads/${context.draft.newId()}`;
       context.draft.put({ ...content, resourceName });
       return { status: 'ENABLED', ...ad, ad: { resourceName }, ...createdNow(context) };
     },
   },
   {
-    // Made with its link to the ad group.
+    // Ads are created together with their link to the ad group.
     collection: 'ads',
     name: 'ad',
     id: (_ad, newId) => newId(),
@@ -148,7 +148,7 @@ function checkSmartAd({ smartCampaignAd: ad }: Resource, { field }: ChangeContex
     throw refuse('fieldError.REQUIRED', 'Three headlines and two descriptions are required.', `${field}.ad`);
 }
 
-/** Times without a zone, in that of the account. */
+/** The times have no offset. They are in the account's time zone. */
 function checkDates({ startDateTime, endDateTime }: Resource, { field }: ChangeContext): void {
   const isTime = (time: unknown) => time === undefined || /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(String(time));
   if (!isTime(startDateTime) || !isTime(endDateTime))
@@ -193,7 +193,7 @@ function createCampaign(campaign: Resource, context: ChangeContext): Resource {
 
 const wholeUnits = new Set(['JPY', 'KRW']);
 
-/** Platform's own floor: one unit of the currency, 100 of those without cents. */
+/** The platform's minimum is one unit of the currency, or 100 units if the currency has no cents. */
 function checkAmount(budget: Resource, { draft, customerId, field }: ChangeContext): void {
   const currencyCode = String(draft.get(`customers/${customerId}`)?.currencyCode);
   const amount = BigInt(String(budget.amountMicros ?? 0));
@@ -216,7 +216,7 @@ function checkAmount(budget: Resource, { draft, customerId, field }: ChangeConte
   });
 }
 
-/** The account gets its tag id with its first conversion action. */
+/** An account gets its tag id with its first conversion action. */
 function startConversionTracking({ draft, customerId }: ChangeContext): void {
   const customer = draft.get(`customers/${customerId}`);
   if (customer === undefined || customer.conversionTrackingSetting !== undefined) return;

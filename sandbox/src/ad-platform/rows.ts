@@ -1,11 +1,11 @@
-// Queries over what the platform holds: rows with only what was selected, and the figures of simulated serving by day.
+// Runs queries over the platform's resources. Metrics come from simulated serving per day.
 import { refuse } from './errors.ts';
 import { type Condition, compare, matches, type Query } from './gaql.ts';
 import { type DayMetrics, dayOf, serve, splitByTerm } from './serving.ts';
 import { listTerms, metricFields, type Row, type RowContext, type Source, sources } from './sources.ts';
 import type { Resource } from './state.ts';
 
-/** Runs a query. Rows have only what was selected. */
+/** Returns rows that contain only the selected fields. */
 export function runQuery(query: Query, context: RowContext): object[] {
   const source = sources[query.from];
   if (source === undefined)
@@ -49,7 +49,7 @@ function checkField(source: Source, field: string): void {
   if (!known.includes(path.join('.'))) throw refuse('queryError.UNRECOGNIZED_FIELD', `Unrecognized field: '${field}'.`);
 }
 
-/** Adds the figures of the row: one row for each day, or one for all days. Days without figures have no row. */
+/** Adds the metrics: one row per day, or one row for all days. Days without metrics have no row. */
 function measure(context: RowContext, row: Row, from: string, days: readonly Condition[], isSegmented: boolean): Row[] {
   const campaign = context.state.get(String(row.campaign?.resourceName));
   if (campaign === undefined) return [row];
@@ -65,7 +65,7 @@ function measure(context: RowContext, row: Row, from: string, days: readonly Con
     );
   if (isSegmented) return found.map((day) => ({ ...row, metrics: toJson(day), segments: { date: day.date } }));
   const total = found.reduce(add, { date: '', impressions: 0, clicks: 0, costMicros: 0, conversions: 0 });
-  // The views of search terms have rows only for terms that were seen.
+  // Search terms without impressions have no row.
   return term !== undefined && total.impressions === 0 ? [] : [{ ...row, metrics: toJson(total) }];
 }
 
@@ -116,7 +116,7 @@ function select(row: Row, fields: readonly string[]): object {
   for (const field of fields) {
     const [resource = ''] = field.split('.');
     const { resourceName } = (row[resource] ?? {}) as Partial<Resource>;
-    // The name of a resource is always part of it.
+    // A resource's name is always included.
     if (resourceName !== undefined) write(result, [toCamel(resource), 'resourceName'], resourceName);
     write(result, field.split('.').map(toCamel), readField(row, field));
   }

@@ -1,5 +1,6 @@
-// An ad platform for development and tests: the REST protocol of the Google Ads API over accounts below one manager, with simulated
-// serving, fault switches and a journal on disk. Started again with the same folder, it continues where it was.
+// An ad platform for development and tests: the Google Ads API's REST protocol for accounts below one manager, with
+// simulated serving, fault switches and a journal on disk. A server restarted with the same folder continues where it
+// stopped.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -17,7 +18,7 @@ import { createTokenEndpoint } from './tokens.ts';
 
 export interface AdPlatformEntry {
   readonly at: string;
-  /** `applied` is written before the answer, the others as they happen. */
+  /** `applied` is recorded before the response is sent. Other events are recorded as they happen. */
   readonly event: 'received' | 'applied' | 'refused' | 'answered' | 'dropped' | 'control';
   readonly call?: string;
   readonly customer_id?: string;
@@ -26,40 +27,40 @@ export interface AdPlatformEntry {
   readonly status?: number;
   readonly body?: unknown;
   readonly errors?: readonly PlatformError[];
-  /** Resources by name; null for removed ones. */
+  /** The changed resources by name. Null if the resource was removed. */
   readonly changes?: readonly (readonly [string, Resource | null])[];
   readonly clock_ahead_ms?: number;
   readonly settings?: Settings;
 }
 
 export interface AdPlatformSandbox {
-  /** For `ADS_PLATFORM_URL`. */
+  /** The value for `ADS_PLATFORM_URL`. */
   readonly url: string;
-  /** For `ADS_PLATFORM_MANAGER_ID`. */
+  /** The value for `ADS_PLATFORM_MANAGER_ID`. */
   readonly managerId: string;
-  /** For `ADS_PLATFORM_CREDENTIALS`. */
+  /** The value for `ADS_PLATFORM_CREDENTIALS`. */
   readonly credentials: string;
-  /** The same for a service account, with a new key. */
+  /** Returns a service account's credentials with a new key. */
   serviceCredentials(): string;
   readonly journal: readonly AdPlatformEntry[];
   /** Replaces all faults. */
   setFaults(...faults: Fault[]): void;
-  /** Replaces the faults of one account, and leaves those of others: for tests that run at the same time. */
+  /** Replaces one account's faults and keeps all others, for tests that run in parallel. */
   setFaultsOf(customerId: string, ...faults: AccountFault[]): void;
   configure(change: Partial<Settings>): void;
-  /** Moves the clock of the platform. */
+  /** Moves the platform's clock forward. */
   advance(ms: number): void;
   setAccount(customerId: string, change: { status?: string; billing_status?: string }): void;
-  /** As if all access tokens had expired. */
+  /** Expires all access tokens. */
   expireTokens(): void;
   close(): Promise<void>;
 }
 
 export interface AdPlatformOptions {
   readonly port?: number;
-  /** Keeps the journal. Without it, nothing survives a restart. */
+  /** The journal's folder. Without it, nothing survives a restart. */
   readonly folder?: string;
-  /** Called with each call before anything is done about it. Returns the fault that it meets. For drills. */
+  /** Called before each call is handled. Returns the fault to apply, if any. Used by drills. */
   readonly intercept?: (received: AdPlatformEntry) => Promise<Fault | undefined>;
 }
 
@@ -106,7 +107,7 @@ export async function startAdPlatform({
     state.apply(changes);
   };
 
-  /** Throws a Refusal for a caller who may not act in this account. */
+  /** Throws a Refusal if the caller may not access this account. */
   function checkCaller({ customerId, call }: CallPath, request: IncomingMessage): void {
     if (!tokens.isValid(request.headers.authorization))
       throw new Refusal({ code: 'authenticationError.OAUTH_TOKEN_INVALID', message: 'The access token is not valid.' });

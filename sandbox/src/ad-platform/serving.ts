@@ -1,5 +1,5 @@
-// Simulated serving: what a campaign gets on a day while it is enabled and has a budget. The figures depend only on the campaign and
-// the day, so that every read agrees with the others. Nothing is spent that the budget does not have.
+// Simulates serving: a campaign's daily metrics while it is enabled and has a budget. The metrics depend only on the
+// campaign and the day, so repeated reads agree. The cost never exceeds the budget.
 import { createHash } from 'node:crypto';
 import type { Resource } from './state.ts';
 
@@ -18,17 +18,19 @@ interface StatusChange {
 
 const hourMs = 60 * 60 * 1000;
 
-/** A number from 0 to 1 that is always the same for the same parts. */
+/** Returns a number from 0 to 1 that is always the same for the same parts. */
 export function draw(...parts: readonly (string | number)[]): number {
   return createHash('sha256').update(parts.join('|')).digest().readUInt32BE(0) / 0xffffffff;
 }
 
-/** The day in a time zone: `2026-11-16`. */
+/** The date in a time zone, such as `2026-11-16`. */
 export function dayOf(time: Date, timeZone: string): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(time);
 }
 
-/** From the first enabled day until now, hour by hour: a campaign that was paused at noon has half of the day. */
+/**
+ * Computes the metrics from the first enabled day until now, by the hour. A campaign paused at noon gets half a day.
+ */
 export function serve(campaign: Resource, budget: Resource | undefined, timeZone: string, now: Date): DayMetrics[] {
   const hours = countEnabledHours(campaign._statuses as readonly StatusChange[], timeZone, now);
   const budgetMicros = Number(budget?.amountMicros ?? 0);
@@ -38,7 +40,7 @@ export function serve(campaign: Resource, budget: Resource | undefined, timeZone
     .map(([date, enabled]) => toMetrics(campaign, date, Math.min(1, enabled / 24), budgetMicros));
 }
 
-/** The last day of a campaign. Days are compared as texts. */
+/** The campaign's last day. Days are compared as strings. */
 export const endOf = ({ endDateTime }: Resource): string => String(endDateTime ?? '9999').slice(0, 10);
 
 function countEnabledHours(statuses: readonly StatusChange[], timeZone: string, now: Date): Map<string, number> {
@@ -68,7 +70,7 @@ function toMetrics(campaign: Resource, date: string, part: number, budgetMicros:
   };
 }
 
-/** Shares a day's figures among search terms. Their sums are at most those of the campaign. */
+/** Splits a day's metrics by search term. The sums never exceed the campaign's metrics. */
 export function splitByTerm(
   campaign: Resource,
   day: DayMetrics,

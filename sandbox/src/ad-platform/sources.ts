@@ -1,4 +1,4 @@
-// The resources that queries select from, with what belongs to them, and the fields that a query may name.
+// The resources that queries can select from, their related resources, and the fields that a query can name.
 import { dayOf, draw, endOf } from './serving.ts';
 import type { Resource, State } from './state.ts';
 
@@ -6,17 +6,17 @@ export interface RowContext {
   readonly state: State;
   readonly customerId: string;
   readonly now: Date;
-  /** How long after its creation a conversion action has tags. */
+  /** The time from a conversion action's creation until it has tags. */
   readonly tagDelayMs: number;
-  /** How long after its creation an account can be found. */
+  /** The time from an account's creation until queries return it. */
   readonly clientDelayMs: number;
 }
 
-/** Resources by their names in queries: `{ campaign: …, campaign_budget: … }`. */
+/** Resources by their names in queries, such as `{ campaign: …, campaign_budget: … }`. */
 export type Row = Record<string, Resource | Record<string, unknown>>;
 
 export interface Source {
-  /** The fields of each resource that a query may name. */
+  /** The fields that a query can name, by resource. */
   readonly fields: Readonly<Record<string, readonly string[]>>;
   list(context: RowContext): Row[];
 }
@@ -157,7 +157,7 @@ export const sources: Readonly<Record<string, Source>> = {
   ),
 };
 
-/** Which campaigns each view of search terms has: that of the search network excludes Performance Max. */
+/** A search term view covers only campaigns in these channels. The search network's view excludes Performance Max. */
 function termView(name: string, channels: readonly string[], metrics: readonly string[]): Source {
   return {
     fields: { [name]: ['resource_name', 'search_term', 'campaign'], campaign: campaignFields, ...served, metrics },
@@ -187,7 +187,7 @@ const ageOf = ({ now }: RowContext, { _createdAt }: Record<string, unknown>): nu
 
 const reviewMs = 60_000;
 
-/** What the platform thinks of an asset or an ad. */
+/** An asset's or ad's review status. */
 const review = (context: RowContext, resource: Record<string, unknown> = {}) => ({
   policySummary:
     ageOf(context, resource) >= reviewMs
@@ -200,7 +200,7 @@ function presentAsset(context: RowContext, name: string): Resource {
   return { ...withId(asset), ...review(context, asset) };
 }
 
-/** Reviewed after a minute, and it learns for two weeks. */
+/** A campaign is under review for a minute and in its learning phase for two weeks. */
 function presentCampaign(context: RowContext, campaign: Resource): Resource {
   const ageMs = ageOf(context, campaign);
   const status = String(campaign.status);
@@ -282,7 +282,7 @@ function presentConversionAction({ state, customerId, now, tagDelayMs }: RowCont
   };
 }
 
-/** What people typed: the campaign's themes, or its name, in some variations. */
+/** Simulates search terms: variations of the campaign's themes, or of its name. */
 export function listTerms({ state, customerId }: RowContext, campaign: Resource): string[] {
   const groups = new Set(
     state

@@ -1,12 +1,12 @@
-// What the ad platform of the sandbox holds: resources by their names, as the REST protocol writes them. Changes are collected in a
-// draft, and applied together or not at all.
+// The ad platform's state: resources by name, in the REST protocol's JSON format. Changes are collected in a draft
+// and applied together or not at all.
 
-/** Fields as in JSON. What begins with `_` belongs to the sandbox and is never shown. */
+/** A resource's JSON fields. Fields that begin with `_` belong to the sandbox and are never returned. */
 export type Resource = Record<string, unknown> & { resourceName: string };
 
 export interface Resources {
   get(name: string): Resource | undefined;
-  /** The resources of an account, such as `campaigns` of `1001`. */
+  /** Lists an account's resources in one collection, such as `campaigns` in `1001`. */
   list(customerId: string, collection: string): Resource[];
 }
 
@@ -14,12 +14,12 @@ export interface Draft extends Resources {
   put(resource: Resource): void;
   remove(name: string): void;
   newId(): string;
-  /** What was put, and null for what was removed. */
+  /** The new and changed resources by name. Null if the resource was removed. */
   readonly changes: ReadonlyMap<string, Resource | null>;
 }
 
 export interface State extends Resources {
-  /** All accounts, the manager too. */
+  /** Lists all accounts, including the manager. */
   listCustomers(): Resource[];
   draft(): Draft;
   apply(changes: Iterable<readonly [string, Resource | null]>): void;
@@ -73,7 +73,7 @@ export function createState(): State {
           all.set(name, resource);
           members.set(name, resource);
         }
-        // Ids continue after a restart.
+        // Keeps new ids unique after a restart.
         for (const id of name.match(/\d+/g) ?? []) if (Number(id) < 1e12) lastId = Math.max(lastId, Number(id));
       }
     },

@@ -1,4 +1,5 @@
-// The token endpoint of the ad platform of the sandbox: one refresh token, and one service account whose signature it verifies.
+// The ad platform's token endpoint. It accepts one refresh token, and one service account whose signature it
+// verifies.
 import { generateKeyPairSync, type KeyObject, randomBytes, verify } from 'node:crypto';
 
 const client = { client_id: 'sandbox-client', client_secret: 'sandbox-secret', refresh_token: 'sandbox-refresh' };
@@ -6,13 +7,13 @@ const email = 'plinth@sandbox.iam.gserviceaccount.com';
 const lifetimeSeconds = 3_600;
 
 export interface TokenEndpoint {
-  /** A credential file of an authorized user, as JSON. */
+  /** Returns an authorized user's credential file, as JSON. */
   userCredentials(tokenUri: string): string;
-  /** A credential file of a service account, as JSON. */
+  /** Returns a service account's credential file, as JSON. */
   serviceCredentials(tokenUri: string): string;
   answer(form: string, tokenUri: string): { readonly status: number; readonly body: object };
   isValid(authorization: string | undefined): boolean;
-  /** As if all tokens had expired. */
+  /** Expires all tokens. */
   expireAll(): void;
 }
 

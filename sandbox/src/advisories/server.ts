@@ -1,39 +1,27 @@
-// A database of advisories for development and tests: the part of OSV's protocol that Plinth uses, with pages, and fault switches.
-// What it knows is sent to it; it begins with a few well-known advisories, so that a scan in development finds something.
+// An advisory database for development and tests: the part of OSV's protocol that Plinth uses, with paging and fault
+// switches. Tests add their own advisories. A few well-known ones are included, so a scan in development finds
+// something.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compare, valid } from 'semver';
 import { createFaultSwitches, type Fault } from '../faults.ts';
+import type { OsvRecord } from './osv.ts';
 import { wellKnown } from './well-known.ts';
 
-/** A record of OSV. What is not listed here is kept and sent as it is. */
-export interface OsvRecord {
-  readonly id: string;
-  readonly modified: string;
-  readonly withdrawn?: string;
-  readonly affected?: readonly {
-    readonly package?: { readonly name: string; readonly ecosystem: string };
-    readonly ranges?: readonly {
-      readonly type: string;
-      readonly events: readonly Readonly<Record<string, string>>[];
-    }[];
-    readonly versions?: readonly string[];
-  }[];
-  readonly [field: string]: unknown;
-}
+export type { OsvRecord };
 
 export interface AdvisoriesSandbox {
-  /** For `ADVISORIES_URL`. */
+  /** The value for `ADVISORIES_URL`. */
   readonly url: string;
-  /** The calls that were received: `querybatch`, or `vuln` with the id. */
+  /** The calls received so far: `querybatch`, or `vuln` with the id. */
   readonly calls: readonly string[];
-  /** Records with a known id take the place of the earlier ones. */
+  /** Adds records. A record replaces an earlier one with the same id. */
   add(...records: readonly OsvRecord[]): void;
   clear(): void;
   setFaults(...faults: Fault[]): void;
-  /** How many advisories an answer has per query. */
+  /** Sets the maximum number of advisories per query and response. */
   setPageSize(size: number): void;
   close(): Promise<void>;
 }
@@ -149,7 +137,7 @@ export async function startAdvisories({
   };
 }
 
-/** As the live database answers: by the ranges of the ecosystem or of semantic versions, and by listed versions. */
+/** Matches like the live database: by ecosystem or semantic version ranges, and by listed versions. */
 function concerns({ withdrawn, affected = [] }: OsvRecord, ecosystem: string, name: string, version: string): boolean {
   if (withdrawn !== undefined) return false;
   return affected
@@ -161,7 +149,7 @@ function concerns({ withdrawn, affected = [] }: OsvRecord, ecosystem: string, na
     );
 }
 
-/** Whether the last event at or before the version introduced the fault. */
+/** Whether the last event at or before the version introduced the vulnerability. */
 function isWithin(version: string, events: readonly Readonly<Record<string, string>>[]): boolean {
   const points = events.flatMap((event) => Object.entries(event).map(([kind, at]) => ({ kind, at })));
   const order = (at: string) => (at === '0' ? '0.0.0-0' : at);

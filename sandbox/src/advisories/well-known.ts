@@ -1,5 +1,5 @@
-// A few advisories about packages that many apps use, in the format of OSV. They are long fixed; the live database has many more.
-import type { OsvRecord } from './server.ts';
+// A few advisories about widely used packages, in OSV's format. All were fixed long ago.
+import type { OsvRecord } from './osv.ts';
 
 const npm = (name: string, events: readonly Record<string, string>[]) => ({
   package: { name, ecosystem: 'npm' },

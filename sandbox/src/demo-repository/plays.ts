@@ -1,6 +1,8 @@
-// Plays for the demo repository: it mends the bug, asks for a currency, asks before it deletes a file, and answers a question.
-import type { CodingPlay, Seen } from '../coding-conversation.ts';
-import type { ModelReply } from '../model.ts';
+// Plays for the demo repository. One fixes the bug, one asks for a currency, one asks before it deletes a file, and one
+// answers a question.
+
+import type { ModelReply } from '../chat.ts';
+import type { CodingPlay, Seen } from '../coding-play.ts';
 
 const listFiles = { name: 'list_files', arguments: {} };
 const read = (path: string) => ({ name: 'read_file', arguments: { path } });
@@ -15,7 +17,7 @@ const say =
   (text: string, ...tool_calls: NonNullable<ModelReply['tool_calls']>): CodingPlay['steps'][number] =>
   () => ({ text, tool_calls });
 
-/** What the last run of the tests printed. */
+/** Reads the counts from the last test run's output. */
 function readTests({ results }: Seen): { passed: number; failed: number } | undefined {
   const printed = results.findLast((result) => /\b(?:pass|fail) \d+/.test(result));
   if (printed === undefined) return undefined;
@@ -138,6 +140,6 @@ const explain: CodingPlay = {
 };
 
 const theBug =
-  'So the README says, but `src/discount.js` compares with `>`, so that exactly 10 and exactly 50 pieces get the discount of the step below.';
+  'So the README says, but `src/discount.js` compares with `>`, so exactly 10 and exactly 50 pieces get the discount of the step below.';
 
 export const codingPlays: readonly CodingPlay[] = [explain, formatPrices, deleteOldPrices, mend];

@@ -1,4 +1,4 @@
-// The demo repository: a price calculator with tests, of which two fail because of a bug. It needs nothing but Node.
+// The demo repository: a price calculator with tests, two of which fail because of a bug. It depends only on Node.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -6,7 +6,7 @@ const folder = fileURLToPath(new URL('files', import.meta.url));
 
 export const demoRepositoryName = 'bakery/price-calculator';
 
-/** The contents of its files by their paths. */
+/** The file contents by path. */
 export const demoFiles: Readonly<Record<string, string>> = Object.fromEntries(
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

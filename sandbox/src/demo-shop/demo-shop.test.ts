@@ -1,4 +1,4 @@
-// The demo shop's variants: each patch fits exactly one passage of the shop, and each names a flow.
+// Tests the demo shop's variants: each patch matches exactly one passage, and each variant names an existing flow.
 import { expect, it } from 'vitest';
 import { shopFlows } from './flows.ts';
 import { readShop } from './shop.ts';
@@ -17,7 +17,7 @@ it.each(variants)('$bug: the patch changes one file, and the flow exists', ({ pa
   expect(shopFlows.get(flow)?.calls.some(({ name }) => name === 'assert')).toBe(true);
 });
 
-it('has a flow of its own for each bug, so that each has a clean counterpart', () => {
+it('has a flow of its own for each bug, so each has a clean counterpart', () => {
   expect(new Set(variants.map(({ flow }) => flow)).size).toBe(variants.length);
 });
 

@@ -1,6 +1,6 @@
-// The flows that are run in the demo shop: a goal in words, and what the sandbox model does about it. That is calls of tools
-// only: whether a flow passes is decided by the checks and by what the browser reports, never here.
-import type { TestPlay } from '../test-conversation.ts';
+// The demo shop's flows: each has a goal in words, and the tool calls that the sandbox model plays for it. Whether
+// a flow passes is decided by the checks and the browser's reports, never by the calls.
+import type { TestPlay } from '../test-play.ts';
 import {
   click,
   expectCount,
@@ -32,7 +32,7 @@ interface OrderWords {
   readonly customer: string;
   readonly email?: string;
   readonly due?: string;
-  /** What else is entered before the order is saved. */
+  /** Calls that fill in additional fields before the order is saved. */
   readonly more?: readonly ShopCall[];
 }
 
@@ -46,7 +46,7 @@ const fillIn = ({ customer, email = 'ada@customers.example', due = '2026-12-03',
   ...more,
 ];
 
-/** Ends at the page of the new order. */
+/** Places an order. Ends on the new order's page. */
 const takeOrder = (words: OrderWords): readonly ShopCall[] => [
   ...fillIn(words),
   save,
@@ -255,10 +255,10 @@ const list = [
   ),
 ];
 
-/** By their name. */
+/** The flows, by name. */
 export const shopFlows: ReadonlyMap<string, ShopFlow> = new Map(list.map((each) => [each.name, each]));
 
-/** What the sandbox model plays. */
+/** The sandbox model's plays. */
 export const shopPlays: readonly TestPlay[] = list.map(({ goal, calls }) => ({
   goalPattern: new RegExp(`^${RegExp.escape(goal)}`),
   calls,

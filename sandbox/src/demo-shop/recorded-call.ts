@@ -1,12 +1,13 @@
-// How the flows of the demo shop write recorded calls of tools: an element by its role and name, and checks by what they expect.
-import type { RecordedCall } from '../test-conversation.ts';
+// The notation for recorded tool calls in the demo shop's flows. It identifies elements by role and name, and
+// checks by their expectation.
+import type { RecordedCall } from '../test-play.ts';
 
-/** A call whose arguments a script can read as well. */
+/** A call with typed arguments, so scripts can read the arguments. */
 export interface ShopCall extends RecordedCall {
   readonly arguments: CallArguments;
 }
 
-/** Each tool has its own. */
+/** The arguments of all tools. Each tool uses some of them. */
 type CallArguments = {
   readonly path?: string;
   readonly text?: string;

@@ -1,25 +1,25 @@
-// The demo shop: a small web app for tests by browser agents. Its files as they are published, the schemas of its entities with
-// their rules, and the records that it begins with. A variant is the same shop with one passage of a file or schema replaced.
+// The demo shop, a small web app for browser tests: its published files, its entity schemas with rules, and its initial
+// records. A variant is the shop with one passage of a file or schema replaced.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
-/** One passage of the shop, and what stands there instead. */
+/** Replaces one passage in one of the shop's files. */
 export interface Patch {
-  /** Such as `public/app.js` or `entities/Order.json`. */
+  /** A path such as `public/app.js` or `entities/Order.json`. */
   readonly file: string;
   readonly old_text: string;
   readonly new_text: string;
 }
 
 export interface Shop {
-  /** The text of each file by its path in the app. */
+  /** The file contents, keyed by path within the app. */
   readonly files: ReadonlyMap<string, string>;
   readonly schemas: readonly { readonly name: string }[];
 }
 
-/** Throws if a patch does not fit exactly one passage. */
+/** Throws if a patch does not match exactly one passage. */
 export function readShop(patches: readonly Patch[] = []): Shop {
   const texts = new Map(['public', 'entities'].flatMap(readFolder));
   for (const { file, old_text, new_text } of patches) {
@@ -41,7 +41,7 @@ const products = [
   { name: 'Rye bread', price_cents: 420 },
 ];
 
-/** Orders of the owner, which users of the shop must not see. */
+/** The owner's orders, which the shop's users must not see. */
 export const ordersOfTheOwner = [
   {
     customer: 'Olive Oldham',
@@ -58,7 +58,7 @@ export const ordersOfTheOwner = [
   },
 ];
 
-/** Calls the API as somebody who manages apps, and throws if it refuses. Returns the body of the answer. */
+/** Calls the API as an app manager and returns the response body. Throws on an error response. */
 export type Manage = (method: string, path: string, body?: object) => Promise<unknown>;
 
 /** Creates the app with its entities and records, and publishes it. */
@@ -71,7 +71,7 @@ export async function publishShop(manage: Manage, shop: Shop = readShop(), name 
   return id;
 }
 
-/** Publishes this shop in an app that has one already. Its records stay. */
+/** Publishes this shop in an app that already has one. The app's records are kept. */
 export async function republishShop(manage: Manage, id: string, shop: Shop): Promise<void> {
   await saveSchemas(manage, id, shop);
   await publishFiles(manage, id, shop);

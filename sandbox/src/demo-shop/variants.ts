@@ -1,14 +1,14 @@
-// The variants of the demo shop: each has one planted bug, the flow that meets it, and words that a report must contain to have
-// named it. The counterpart of each is the same flow in the shop as it is. Two more variants are no bugs: a page that changed
-// its words, and one that is slow.
+// The demo shop's variants. Each has one planted bug, the flow that triggers it, and words that a report must
+// contain to count as having found the bug. The same flow in the unmodified shop serves as the control. Two more
+// variants have no bug: one renames a button, and one is slow.
 import type { Patch } from './shop.ts';
 
 export interface Variant {
   readonly bug: string;
   readonly patch: Patch;
-  /** The name of a flow. */
+  /** The name of the flow that triggers the bug. */
   readonly flow: string;
-  /** What an issue of the report must say, in its title or description. */
+  /** Must match an issue's title or description in the report. */
   readonly named: RegExp;
 }
 
@@ -221,14 +221,14 @@ export const variants: readonly Variant[] = [
   ),
 ];
 
-/** The same page in other words: a recording of the shop as it was is healed. */
+/** Changes a button's wording. A recording made in the unmodified shop must be healed. */
 export const renamedButton: Patch = {
   file: 'public/index.html',
   old_text: 'data-testid="save-order">Save order<',
   new_text: 'data-testid="save-order">Take the order<',
 };
 
-/** Each view comes late: a test must wait for it, and not fail. */
+/** Delays each view. A test must wait instead of failing. */
 export const slowPage: Patch = {
   file: 'public/app.js',
   old_text: '    const draw = await prepare(view, id, action);\n',

@@ -1,4 +1,4 @@
-// Who may do what at the git host: tokens, and an App whose key signs requests for tokens of its installations.
+// Access to the git host: tokens, and an App whose private key signs requests for installation tokens.
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, verify } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
@@ -9,15 +9,15 @@ export interface Rights {
 
 export interface Access {
   readonly appId: string;
-  /** PEM, for `GIT_HOST_APP_PRIVATE_KEY`. */
+  /** The value for `GIT_HOST_APP_PRIVATE_KEY`, as PEM. */
   readonly appPrivateKey: string;
   addToken(token: string, rights?: Partial<Rights>): void;
   removeToken(token: string): void;
-  /** The rights of the request's token. Undefined if it has none that is valid. */
+  /** Returns the rights that the request's token grants. Undefined if the request has no valid token. */
   findRights(request: IncomingMessage): Rights | undefined;
-  /** Whether the request is signed by the App. */
+  /** Whether the App signed the request. */
   isApp(request: IncomingMessage): boolean;
-  /** The rights that the App's installations have. */
+  /** The rights that the App's installations grant. */
   readonly appRights: Rights;
   setAppRights(rights: Rights): void;
   issueInstallationToken(): { token: string; expires_at: string };
@@ -29,7 +29,7 @@ const allRights: Rights = { contents: 'write', pull_requests: 'write' };
 
 let keys: { privateKey: string; publicKey: KeyObject } | undefined;
 
-/** Making a key takes a while, so that all servers of a process have the same. */
+/** Generating a key is slow, so all servers in a process share one. */
 function getKeys() {
   if (keys === undefined) {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -63,7 +63,7 @@ export function createAccess(): Access {
         return false;
       const { iss, exp, iat } = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8'));
       const now = Date.now() / 1000;
-      // GitHub accepts ten minutes at most, and no clock that is ahead.
+      // Like GitHub, requires a lifetime of at most ten minutes and an issue time that is not in the future.
       return String(iss) === appId && exp > now && exp - now <= 600 && iat <= now;
     },
     get appRights() {
@@ -81,7 +81,7 @@ export function createAccess(): Access {
   };
 }
 
-/** `Bearer …`, `token …`, or HTTP basic authentication, in which the token is the password. */
+/** Reads the token from `Bearer …`, `token …`, or HTTP basic authentication, where it is the password. */
 function readToken({ headers }: IncomingMessage): string | undefined {
   const [scheme = '', value = ''] = (headers.authorization ?? '').split(' ');
   if (/^(bearer|token)$/i.test(scheme)) return value;

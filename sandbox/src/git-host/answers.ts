@@ -1,11 +1,11 @@
-// Bodies and answers over HTTP, and the faults that come between doing what was asked and answering.
+// Reads HTTP bodies, sends responses, and simulates faults before and after a request is processed.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../faults.ts';
 import { Refusal } from './pulls.ts';
 import type { GitCall, State } from './state.ts';
 
-/** `run` does what is asked, and returns how to answer. */
+/** `run` processes the request and returns a function that sends the response. */
 export async function answerWithFault(
   state: State,
   fault: Fault | undefined,
@@ -36,14 +36,6 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 export const sendText = (response: ServerResponse, status: number, text: string, headers: object = {}): void =>
   void response.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(text);
-
-export const sendHtml = (response: ServerResponse, html: string): void =>
-  void response
-    .writeHead(200, {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
-    })
-    .end(html);
 
 export async function readAll(parts: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];

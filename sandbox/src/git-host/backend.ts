@@ -1,4 +1,4 @@
-// Git over HTTP: hands a request to `git http-backend`, and its answer back.
+// Serves git over HTTP by forwarding requests to `git http-backend`.
 import { spawn } from 'node:child_process';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -6,7 +6,7 @@ import { gitEnvironment } from './repositories.ts';
 
 export interface BackendRequest {
   readonly root: string;
-  /** `/owner/name.git/info/refs`. */
+  /** A path such as `/owner/name.git/info/refs`. */
   readonly path: string;
   readonly query: string;
   readonly request: IncomingMessage;
@@ -16,7 +16,7 @@ export interface BackendRequest {
 export interface BackendAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;
-  /** Parts of the answer, as git writes them. */
+  /** The response body in chunks, as git writes them. */
   readonly parts: AsyncIterable<Buffer>;
 }
 
@@ -38,7 +38,7 @@ export async function runBackend({ root, path, query, request, body }: BackendRe
     },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  child.stdin.on('error', () => {}); // git may answer without having read everything
+  child.stdin.on('error', () => {}); // git may respond before it has read the whole body
   if (Buffer.isBuffer(body)) child.stdin.end(body);
   else body.pipe(child.stdin);
 

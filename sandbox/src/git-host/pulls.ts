@@ -1,4 +1,4 @@
-// The pull requests of the git host, as GitHub keeps and presents them.
+// The git host's pull requests, stored and presented as on GitHub.
 import { git, tryGit } from './repositories.ts';
 
 export interface PullRequest {
@@ -10,13 +10,13 @@ export interface PullRequest {
   readonly merged_at: string | null;
   readonly head: string;
   readonly base: string;
-  /** When it was created, for a branch that was deleted since. */
+  /** The head commit at creation. Used if the branch has since been deleted. */
   readonly head_sha: string;
   readonly created_at: string;
   readonly updated_at: string;
 }
 
-/** Refused as GitHub refuses it. */
+/** An error response in GitHub's format. */
 export class Refusal extends Error {
   readonly status: number;
   readonly body: object;
@@ -44,7 +44,7 @@ export interface NewPull {
   readonly base?: string;
 }
 
-/** Checks what GitHub checks, in its words. */
+/** Performs GitHub's checks and throws its error messages. */
 export async function createPull(
   folder: string,
   repository: string,
@@ -101,7 +101,7 @@ export async function presentPull(folder: string, origin: string, pull: PullRequ
   };
 }
 
-/** What the branch has beyond the base. */
+/** Returns the branch's changes since it diverged from the base. */
 export const diffPull = async (folder: string, { head, base, head_sha }: PullRequest): Promise<string> => {
   const tip = (await tryGit(folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${head}`)) ?? head_sha;
   return (await tryGit(folder, 'diff', '--no-color', `refs/heads/${base}...${tip}`)) ?? '';

@@ -1,17 +1,17 @@
-// The repositories of the git host: real bare repositories in a folder, filled and read with git.
+// The git host's repositories: real bare repositories in a folder, created and read with git.
 import { execFile, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface NewRepository {
-  /** `owner/name`. */
+  /** The full name, in the form `owner/name`. */
   readonly full_name: string;
-  /** By path, or a folder whose files are taken, except `.git` and `node_modules`. */
+  /** The initial files by path. Alternatively, `folder` is copied without its `.git` and `node_modules`. */
   readonly files?: Readonly<Record<string, string>>;
   readonly folder?: string;
   readonly default_branch?: string;
-  /** Branches that nobody can push to. */
+  /** Branches to which no one can push. */
   readonly protected?: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface Repository {
 
 export interface RefChange {
   readonly ref: string;
-  /** Null: the ref did not exist, or was deleted. */
+  /** The commit before the change. Null if the ref did not exist. `new` is null if the ref was deleted. */
   readonly old: string | null;
   readonly new: string | null;
 }
@@ -54,11 +54,11 @@ export async function git(folder: string, ...args: string[]): Promise<string> {
   return (await run('git', args, options)).stdout.trim();
 }
 
-/** Undefined if git fails: there is no such ref, and the like. */
+/** Returns undefined if git fails, for example because the ref does not exist. */
 export const tryGit = (folder: string, ...args: string[]): Promise<string | undefined> =>
   git(folder, ...args).catch(() => undefined);
 
-/** As GitHub says it. */
+/** Rejects pushes to protected branches with GitHub's message. */
 const hook = `#!/bin/sh
 while read -r old new ref; do
   if grep -qxF "$ref" "$GIT_DIR/protected"; then
@@ -91,7 +91,10 @@ export async function createRepository(folder: string, { full_name, ...given }: 
 export const protectBranches = (folder: string, branches: readonly string[]): void =>
   writeFileSync(join(folder, 'protected'), branches.map((branch) => `refs/heads/${branch}\n`).join(''));
 
-/** One commit on a branch, which begins at the default branch if it is new. Null deletes a file. Returns its id. */
+/**
+ * Creates a commit on a branch. A new branch starts at `from`, if given. A null value deletes the file. Returns the
+ * commit id.
+ */
 export async function commitFiles(
   folder: string,
   branch: string,

@@ -1,4 +1,4 @@
-// The git host's REST API: which call a request is, what it needs, and what it is answered with.
+// The git host's REST API: maps requests to calls, and defines each call's required rights and response.
 import type { IncomingMessage } from 'node:http';
 import type { Access, Rights } from './access.ts';
 import { createPull, diffPull, type NewPull, type PullRequest, presentPull, Refusal } from './pulls.ts';
@@ -8,7 +8,7 @@ import type { GitCall, State } from './state.ts';
 export interface RestCall {
   readonly call: GitCall;
   readonly repository: string;
-  /** `app`: signed by the App. `none`: whoever has a valid token. */
+  /** `app` requires the App's signature. `none` requires any valid token. */
   readonly needs: keyof Rights | 'app' | 'none';
   run(): Promise<{ readonly status: number; readonly body: unknown; readonly text?: string }>;
 }
@@ -29,6 +29,13 @@ export function findCall(state: State, access: Access, { request, target, origin
       repository: '',
       needs: 'app',
       run: async () => ({ status: 201, body: { ...access.issueInstallationToken(), permissions: access.appRights } }),
+    };
+  if (method === 'GET' && target.pathname === '/api/v3/app')
+    return {
+      call: 'app',
+      repository: '',
+      needs: 'app',
+      run: async () => ({ status: 200, body: { id: Number(access.appId), permissions: access.appRights } }),
     };
   const [, name = '', rest = ''] = /^\/api\/v3\/repos\/([^/]+\/[^/]+)(\/.*)?$/.exec(target.pathname) ?? [];
   const repository = state.getRepository(decodeURIComponent(name)).full_name;
@@ -132,7 +139,7 @@ async function presentBranch(state: State, fullName: string, name: string): Prom
   return { name, commit: { sha }, protected: state.getRepository(fullName).protected.includes(name) };
 }
 
-/** Newest first. */
+/** Returns the matching pull requests, newest first. */
 function filterPulls(pulls: readonly PullRequest[], fullName: string, search: URLSearchParams): PullRequest[] {
   const owner = fullName.split('/')[0];
   const [state, head] = [search.get('state') ?? 'open', search.get('head')];

@@ -1,5 +1,6 @@
-// A git host for development and tests: the part of GitHub's REST protocol that Plinth uses, git over HTTP on real repositories, pages
-// for people, fault switches, and a journal on disk. Started again with the same folder, it continues where it was.
+// A git host for development and tests: the part of GitHub's REST protocol that Plinth uses, git over HTTP with real
+// repositories, web pages, fault switches, and a journal on disk. A server restarted with the same folder continues
+// where it stopped.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -7,9 +8,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createFaultSwitches, type Fault } from '../faults.ts';
+import { notFoundPage, sendPage, wantsPage } from '../pages/page.ts';
 import { createAccess, type Rights, sandboxToken } from './access.ts';
-import { answerWithFault, readBody, sendHtml, sendJson } from './answers.ts';
-import { renderHome, renderPull } from './page.ts';
+import { answerWithFault, readBody, sendJson } from './answers.ts';
+import { toHomePage, toPullPage, toRepositoryPage } from './page.ts';
 import { diffPull, type PullRequest, Refusal } from './pulls.ts';
 import { commitFiles, git, listRefs, type NewRepository, protectBranches, tryGit } from './repositories.ts';
 import { checkRights, findCall } from './rest.ts';
@@ -19,24 +21,24 @@ import { createTransport, isGitPath, type TakeFault } from './transport.ts';
 export type { GitHostEntry } from './state.ts';
 
 export interface GitHostSandbox {
-  /** For `GIT_HOST_URL`. */
+  /** The value for `GIT_HOST_URL`. */
   readonly url: string;
-  /** For `GIT_HOST_CLONE_URL`. Also the address of the pages for people. */
+  /** The value for `GIT_HOST_CLONE_URL`. The host's web pages have the same URL. */
   readonly cloneUrl: string;
   /** A token with all rights. */
   readonly token: string;
-  /** For `GIT_HOST_APP_ID` and `GIT_HOST_APP_PRIVATE_KEY`. The key changes with every start. */
+  /** The values for `GIT_HOST_APP_ID` and `GIT_HOST_APP_PRIVATE_KEY`. Each process generates a new key. */
   readonly appId: string;
   readonly appPrivateKey: string;
   readonly folder: string;
   readonly journal: readonly GitHostEntry[];
   setFaults(...faults: Fault[]): void;
-  /** Does nothing if it exists. */
+  /** Does nothing if the repository already exists. */
   addRepository(repository: NewRepository): Promise<void>;
   addToken(token: string, rights?: Partial<Rights>): void;
   removeToken(token: string): void;
   setAppRights(rights: Rights): void;
-  /** As somebody else commits to a branch, which begins at the default branch if it is new. Returns the commit. */
+  /** Commits to a branch as another user would. A new branch starts at the default branch. Returns the commit id. */
   commit(
     fullName: string,
     branch: string,
@@ -44,29 +46,35 @@ export interface GitHostSandbox {
     message?: string,
   ): Promise<string>;
   deleteBranch(fullName: string, branch: string): Promise<void>;
-  /** As somebody merges a branch by hand who needs no merge commit. */
+  /** Moves a branch, as a user would by merging manually without a merge commit. */
   moveBranch(fullName: string, branch: string, to: string): Promise<void>;
   protect(fullName: string, branches: readonly string[]): void;
-  /** Null if the branch does not exist. */
+  /** Returns the branch's commit id, or null if the branch does not exist. */
   readBranch(fullName: string, branch: string): Promise<string | null>;
   listBranches(fullName: string): Promise<string[]>;
-  /** The text of a file at a branch or commit. Undefined if there is none. */
+  /** Returns a file's content on a branch or at a commit. Undefined if the file does not exist. */
   readFile(fullName: string, ref: string, path: string): Promise<string | undefined>;
   listPullRequests(fullName: string): PullRequest[];
-  /** As somebody closes, merges (without changing the branches) or reopens it on the host's page. */
+  /** Closes, merges or reopens a pull request, as a user would on its page. Merging does not change the branches. */
   setPullRequestState(fullName: string, number: number, state: 'open' | 'closed' | 'merged'): void;
   close(): Promise<void>;
 }
 
 export interface GitHostOptions {
   readonly port?: number;
-  /** Default: a temporary one, removed at the end. */
+  /** Defaults to a temporary folder, which is removed when the server closes. */
   readonly folder?: string;
+  /** The sandbox's start page, to which the pages link. */
+  readonly startPage?: string;
 }
 
 const maxJsonBytes = 16 * 1024 * 1024;
 
-export async function startGitHost({ port = 0, folder: kept }: GitHostOptions = {}): Promise<GitHostSandbox> {
+export async function startGitHost({
+  port = 0,
+  folder: kept,
+  startPage,
+}: GitHostOptions = {}): Promise<GitHostSandbox> {
   const access = createAccess();
   const faults = createFaultSwitches();
   const takeFault: TakeFault = (call, repository) => {
@@ -89,13 +97,18 @@ export async function startGitHost({ port = 0, folder: kept }: GitHostOptions = 
   }
 
   async function answerPage(response: ServerResponse, { pathname }: URL): Promise<void> {
-    const [, name, number] = /^\/([^/]+\/[^/]+)\/pull\/(\d+)$/.exec(pathname) ?? [];
-    if (name === undefined) {
-      if (pathname !== '/') state.getRepository(pathname.slice(1));
-      return sendHtml(response, renderHome([...state.repositories.values()], [...state.pulls.values()]));
-    }
-    const pull = state.getPull(state.getRepository(name).full_name, Number(number));
-    sendHtml(response, renderPull(pull, await diffPull(state.folderOf(name), pull)));
+    const [, name = '', number] = /^\/([^/]+\/[^/]+)(?:\/pull\/(\d+))?$/.exec(decodePath(pathname)) ?? [];
+    const home = {
+      repositories: [...state.repositories.values()],
+      pulls: [...state.pulls.values()],
+      origin,
+      startPage,
+    };
+    if (pathname === '/') return sendPage(response, toHomePage(home));
+    const repository = state.getRepository(name);
+    if (number === undefined) return sendPage(response, toRepositoryPage(repository, home));
+    const pull = state.getPull(repository.full_name, Number(number));
+    sendPage(response, toPullPage(pull, await diffPull(state.folderOf(name), pull), startPage));
   }
 
   async function answerSandbox(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
@@ -122,10 +135,12 @@ export async function startGitHost({ port = 0, folder: kept }: GitHostOptions = 
         return void response.destroy();
       }
       state.record({ event: 'refused', call: 'request', status: error.status });
-      if (!response.headersSent) sendJson(response, error.status, error.body, error.headers);
+      if (response.headersSent) return;
+      if (error.status === 404 && wantsPage(request)) sendPage(response, notFoundPage(startPage), 404);
+      else sendJson(response, error.status, error.body, error.headers);
     });
   });
-  // Before the journal is opened: two servers must not write to one.
+  // Listens before it opens the journal, because two servers must not write to the same journal.
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const folder = resolve(kept ?? mkdtempSync(join(tmpdir(), 'plinth-git-host-')));
@@ -191,4 +206,13 @@ export async function startGitHost({ port = 0, folder: kept }: GitHostOptions = 
       if (kept === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Returns the path as it is if it is not encoded correctly. */
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

@@ -1,4 +1,5 @@
-// What the git host has: repositories on disk, pull requests, and the journal from which it continues when it is started again.
+// The git host's state: repositories on disk, pull requests, and the journal from which the state is restored
+// after a restart.
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openJournal } from '../journal.ts';
@@ -12,19 +13,21 @@ import {
   type Repository,
 } from './repositories.ts';
 
-/** What faults can be set for, beside `*`. `fetch` also counts each look at the refs, `app` the App's tokens. */
+/**
+ * The calls that faults can affect, besides `*`. `fetch` includes listing refs, and `app` includes the App's tokens.
+ */
 export type GitCall = 'read' | 'branch' | 'list_pulls' | 'read_pull' | 'create_pull' | 'fetch' | 'push' | 'app';
 
 export interface GitHostEntry {
   readonly at: string;
   readonly event: 'received' | 'applied' | 'refused' | 'dropped';
-  /** `elsewhere`: by somebody else, not by a request. */
+  /** `elsewhere` is a change that another user makes directly, not through a request. */
   readonly call: GitCall | 'repository' | 'elsewhere' | 'request';
   readonly repository?: string;
   readonly fault?: string;
-  /** What a push changed. */
+  /** The refs that a push changed. */
   readonly refs?: readonly RefChange[];
-  /** As it is from now on. */
+  /** The pull request's new state. */
   readonly pull_request?: PullRequest;
   readonly created?: Repository;
   readonly status?: number;
@@ -55,7 +58,7 @@ export function openState(folder: string) {
   };
   const folderOf = (fullName: string) => join(root, `${getRepository(fullName).full_name}.git`);
 
-  // One change at a time, so that the journal names what each changed.
+  // Changes run one at a time, so the journal can record the refs that each of them changed.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const done = last.then(work, work);
@@ -78,7 +81,7 @@ export function openState(folder: string) {
       if (found === undefined) throw new Refusal(404, 'Not Found');
       return found;
     },
-    /** Records which refs the work changed. */
+    /** Runs `work` and records the refs that it changed. */
     changeRefs: <T>(call: 'push' | 'elsewhere', fullName: string, work: () => Promise<T>): Promise<T> =>
       inTurn(async () => {
         const at = folderOf(fullName);
@@ -90,9 +93,11 @@ export function openState(folder: string) {
       }),
     addRepository: (added: NewRepository): Promise<void> =>
       inTurn(async () => {
+        if (!/^(?!\.\.?\/)[^/]+\/(?!\.\.?$)[^/]+$/.test(added.full_name))
+          throw new Refusal(422, 'full_name must have the form owner/name');
         if (repositories.has(added.full_name.toLowerCase())) return;
         const at = join(root, `${added.full_name}.git`);
-        // A process that was killed may have left half of it.
+        // A killed process may have left an incomplete repository.
         if (existsSync(at)) rmSync(at, { recursive: true });
         const created = await createRepository(at, added);
         record({ event: 'applied', call: 'repository', repository: created.full_name, created });

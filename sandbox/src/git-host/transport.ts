@@ -1,4 +1,4 @@
-// Git over HTTP at the git host: fetching and pushing with a token, by `git http-backend`.
+// Serves the git host's repositories over HTTP: fetching and pushing with a token, through `git http-backend`.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Fault } from '../faults.ts';
 import type { Access } from './access.ts';
@@ -14,7 +14,7 @@ export const isGitPath = (path: string): boolean => pathPattern.test(path);
 export type TakeFault = (call: GitCall, repository: string) => Fault | undefined;
 
 export function createTransport(state: State, access: Access, takeFault: TakeFault) {
-  /** Repositories whose next pack is cut off. */
+  /** Repositories whose next pack is truncated. */
   const cutPacks = new Set<string>();
 
   return async (request: IncomingMessage, response: ServerResponse, target: URL): Promise<void> => {
@@ -38,7 +38,8 @@ export function createTransport(state: State, access: Access, takeFault: TakeFau
       });
 
     if (path === '/git-receive-pack') {
-      // A flush packet alone: git asks whether it may push, before it sends much.
+      // A body with only a flush packet is a probe, with which git checks whether it may push before it sends much
+      // data.
       const fault = body.length > 4 ? takeFault('push', repository) : undefined;
       return answerWithFault(state, fault, { call: 'push', repository }, response, async () => {
         const [answer, content] = await state.changeRefs('push', repository, async () => {
@@ -62,7 +63,7 @@ export function createTransport(state: State, access: Access, takeFault: TakeFau
           response.write(isCut ? part.subarray(0, 100) : part);
           if (!isCut || part.length === 0) continue;
           state.record({ event: 'dropped', ...call });
-          setTimeout(() => response.destroy(), 20); // when the part has left
+          setTimeout(() => response.destroy(), 20); // once the chunk has been sent
           return;
         }
         response.end();

@@ -1,5 +1,5 @@
-// A payment provider for development and tests: the part of Stripe's protocol that Plinth uses, a page on which a card is "entered",
-// fault switches, and a journal on disk. Started again with the same folder, it continues where it was.
+// A payment provider for development and tests: the part of Stripe's protocol that Plinth uses, a page for entering a
+// card, fault switches, and a journal on disk. A server restarted with the same folder continues where it stopped.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -9,6 +9,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createFaultSwitches, type Fault } from '../faults.ts';
 import { openJournal } from '../journal.ts';
+import { html } from '../pages/html.ts';
+import { type Page, sendPage } from '../pages/page.ts';
 
 type Resource = Record<string, unknown> & { id: string; object: string };
 
@@ -19,18 +21,18 @@ export interface PaymentsEntry {
   readonly idempotency_key?: string;
   readonly fault?: string;
   readonly changes?: readonly Resource[];
-  /** The answer that is replayed for the key. Null: an error of the provider. */
+  /** The response that is replayed for the idempotency key. Null means a provider error. */
   readonly answer?: Resource | null;
 }
 
 export interface PaymentsSandbox {
-  /** For `PAYMENTS_URL`. */
+  /** The value for `PAYMENTS_URL`. */
   readonly url: string;
-  /** For `PAYMENTS_SECRET_KEY`. */
+  /** The value for `PAYMENTS_SECRET_KEY`. */
   readonly secretKey: string;
   readonly journal: readonly PaymentsEntry[];
   setFaults(...faults: Fault[]): void;
-  /** As somebody deletes it in the provider's dashboard. */
+  /** Deletes a customer, as a user of the provider's dashboard could. */
   deleteCustomer(id: string): void;
   close(): Promise<void>;
 }
@@ -38,12 +40,14 @@ export interface PaymentsSandbox {
 export interface PaymentsOptions {
   readonly port?: number;
   readonly folder?: string;
+  /** The sandbox's start page, to which the page links. */
+  readonly startPage?: string;
 }
 
 const secretKey = 'sk_test_sandbox';
 const sessionSeconds = 24 * 60 * 60;
 
-/** Refused as the provider refuses it: a status, and a type with a message. */
+/** An error response in the provider's format: a status, and a type with a message. */
 class Refusal extends Error {
   readonly status: number;
   readonly code: string | undefined;
@@ -55,7 +59,7 @@ class Refusal extends Error {
   }
 }
 
-export async function startPayments({ port = 0, folder }: PaymentsOptions = {}): Promise<PaymentsSandbox> {
+export async function startPayments({ port = 0, folder, startPage }: PaymentsOptions = {}): Promise<PaymentsSandbox> {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
   const journal = openJournal<PaymentsEntry>(folder && join(folder, 'payments.jsonl'));
   const faults = createFaultSwitches();
@@ -110,7 +114,7 @@ export async function startPayments({ port = 0, folder }: PaymentsOptions = {}):
     };
   }
 
-  /** What the person does on the page: the card belongs to the customer from then on. */
+  /** Enters a card on the page, as the customer would. The card then belongs to the customer. */
   function enterCard(id: string, card: { brand: string; last4: string }): string {
     const session = get(id, 'checkout.session');
     if (session.status !== 'open' || Number(session.expires_at) < nowSeconds())
@@ -167,7 +171,7 @@ export async function startPayments({ port = 0, folder }: PaymentsOptions = {}):
       response.destroy();
     };
     if (fault?.fault === 'drop_before') return drop();
-    /** The provider answers the same error whenever the key is sent again. */
+    /** Like the provider, returns the same error whenever the key is sent again. */
     const fail = () => {
       if (key !== undefined) record({ event: 'applied', call, idempotency_key: key, answer: null });
       return new Refusal(500, 'An unknown error occurred');
@@ -185,7 +189,7 @@ export async function startPayments({ port = 0, folder }: PaymentsOptions = {}):
   async function answerPage(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST') {
       get(id, 'checkout.session');
-      return void response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+      return sendPage(response, toCardPage(startPage));
     }
     const form = new URLSearchParams(await readBody(request));
     const number = form.get('number') ?? '4242424242424242';
@@ -237,8 +241,19 @@ export async function startPayments({ port = 0, folder }: PaymentsOptions = {}):
   };
 }
 
-const page = `<!doctype html><title>Add a card</title>
-<form method="post"><label>Card number <input name="number" value="4242424242424242"></label> <button>Save</button></form>`;
+const toCardPage = (startPage: string | undefined): Page => ({
+  title: 'Add a card',
+  main: html`<h1>Add a card</h1>
+<p>This page belongs to the sandbox, which stands in for Stripe. Any card number works, and nothing is charged.</p>
+<form method="post" class="fields">
+<label for="number">Card number</label>
+<input id="number" name="number" value="4242424242424242" inputmode="numeric" autocomplete="off" required>
+<button>Save</button>
+</form>`,
+  startPage,
+  isNarrow: true,
+  sendsFormsElsewhere: true,
+});
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

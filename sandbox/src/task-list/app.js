@@ -10,7 +10,7 @@ const template = document.querySelector('#task-template');
 
 /** The tasks of the person, as the server has them. */
 let tasks = [];
-/** Counts the people who were signed in, so that an answer that comes late is not shown to somebody else. */
+/** Counts the people who were signed in, so an answer that comes late is not shown to somebody else. */
 let turn = 0;
 
 startSignIn((user) => {

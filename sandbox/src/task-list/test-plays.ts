@@ -1,5 +1,5 @@
-// Plays of browser tests for the task list that the sandbox model builds.
-import type { RecordedCall, TestPlay } from '../test-conversation.ts';
+// Browser test plays for the task list that the sandbox model builds.
+import type { RecordedCall, TestPlay } from '../test-play.ts';
 
 const type = (name: string, text: string): RecordedCall => ({
   name: 'type',

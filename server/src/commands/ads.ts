@@ -1,5 +1,5 @@
-// Owns `plinth ads report`: prints what differs between the campaigns that Plinth lists and those of the ad platform.
-import { compareCampaigns } from '../app.ts';
+// `plinth ads report`, which prints the differences between the campaigns in Plinth and on the ad platform.
+import { compareCampaigns } from '../app/advertising.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import type { Tables } from '../tables.ts';
@@ -14,15 +14,14 @@ export async function ads(args: string[]): Promise<void> {
     throw new ConfigError('This installation has no ad platform. Set ADS_PLATFORM_URL and run the command again.');
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 4 });
   try {
-    const { accounts, campaigns, otherCampaigns, differences, unread } = await compareCampaigns(config, db);
+    const { accounts, campaigns, otherCampaigns, differences, unread } = await compareCampaigns(db, config);
     console.log(`compared ${campaigns} campaigns in ${accounts - unread.length} of ${accounts} accounts`);
     if (otherCampaigns > 0)
       console.log(`left out ${otherCampaigns} enabled campaigns of types that Plinth does not manage`);
-    for (const { app_id, customer_id } of unread)
-      console.log(`not read: the account ${customer_id} of the app ${app_id}`);
+    for (const { app_id, customer_id } of unread) console.log(`not read: account ${customer_id} of app ${app_id}`);
     for (const { kind, app_id, customer_id, platform_campaign_id, campaign_id, ours, theirs } of differences)
       console.log(
-        `${kind}: campaign ${platform_campaign_id} of the account ${customer_id}, app ${app_id}${campaign_id && `, campaign ${campaign_id}`}: Plinth has ${ours}, the platform has ${theirs}`,
+        `${kind}: campaign ${platform_campaign_id} in account ${customer_id}, app ${app_id}${campaign_id && `, campaign ${campaign_id}`}: Plinth has ${ours}, the platform has ${theirs}`,
       );
     if (differences.length > 0) console.log(`Differences: ${differences.length}`);
     else console.log(unread.length > 0 ? 'No difference in the accounts that were read' : 'No difference');

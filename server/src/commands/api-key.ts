@@ -1,4 +1,4 @@
-// Owns `plinth api-key issue`: prints a new personal API key, for integrations that can't use access tokens yet.
+// `plinth api-key issue`, which prints a new personal API key for integrations that can't use access tokens yet.
 import { insertCredential } from '../core/identity/users.ts';
 import { requireActive, runForUser } from './run-for-user.ts';
 

@@ -1,8 +1,8 @@
-// Owns the arguments of commands: what a command does not know is refused with its usage.
+// Parses the arguments of commands. An unknown argument is rejected, and the command's usage is printed.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { ConfigError } from '../config.ts';
 
-/** The command line was called wrongly: exit code 2. */
+/** Thrown if a command is called with wrong arguments. The exit code is 2. */
 export class UsageError extends ConfigError {
   constructor(usage: string, fault?: string) {
     super([...(fault === undefined ? [] : [fault]), `usage: plinth ${usage}`].join('\n'));
@@ -12,11 +12,11 @@ export class UsageError extends ConfigError {
 interface Accepted<Options> {
   readonly usage: string;
   readonly options?: Options;
-  /** How many words may stand beside the options, such as a verb or a file. */
+  /** The maximum number of words besides options, such as a verb or a file name. */
   readonly maxWords?: number;
 }
 
-/** Returns the options and words. Throws a UsageError for an option or a word that the command does not have. */
+/** Returns the options and words. Throws a UsageError for an option or word that the command does not accept. */
 export function parseArguments<const Options extends NonNullable<ParseArgsConfig['options']>>(
   args: string[],
   { usage, options, maxWords = 0 }: Accepted<Options>,
@@ -34,7 +34,8 @@ function parseStrictly<const Options extends NonNullable<ParseArgsConfig['option
   try {
     return parseArgs({ args, options, allowPositionals: true, strict: true });
   } catch (error) {
-    // Node explains in its first sentence what is wrong, and then how to pass words that begin with a dash.
+    // Only the first sentence of Node's message describes the problem. The rest explains how to pass words that start
+    // with a dash.
     const [fault] = (error as Error).message.split(/\.\s/);
     throw new UsageError(usage, `${fault?.replace(/\.$/, '')}.`);
   }

@@ -1,4 +1,4 @@
-// Owns `plinth bootstrap`: creates the first user (an operator), their workspace and a full-access token.
+// `plinth bootstrap`, which creates the first user (an operator), their workspace and a full-access token.
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { isInitialised } from '../core/identity/accounts.ts';
 import { insertCredential, insertUser, insertWorkspace } from '../core/identity/users.ts';
@@ -24,7 +24,7 @@ export async function bootstrap(args: string[]): Promise<void> {
   try {
     if (await isInitialised(db))
       throw new ConfigError(
-        'This installation already has users. `bootstrap` only creates the first one; invite others to a workspace.',
+        'This installation already has users. `bootstrap` creates only the first user: invite others to a workspace. If nobody can sign in, print a link for an existing user: npm run plinth -- user reset --user EMAIL',
       );
     console.log(await createFirstUser(db, config, { email, name, workspace }));
   } finally {
@@ -32,7 +32,7 @@ export async function bootstrap(args: string[]): Promise<void> {
   }
 }
 
-/** Returns the text of the token. It is not stored, so it can't be shown again. */
+/** Returns the token's text, which is not stored and can't be shown again. */
 export function createFirstUser(db: Db, config: Config, first: FirstUser): Promise<string> {
   const now = new Date();
   return transaction(db, async (db) => {

@@ -1,17 +1,11 @@
-// Owns `plinth dev`: runs API, worker and sandbox on this machine with demo data, and reloads them when their code changes. Creates
-// keys, the database and the demo data if they are missing.
-import {
-  type Config,
-  ConfigError,
-  clientSettingsOf,
-  connectorsWithClient,
-  readConfig,
-  setSettings,
-  settingText,
-} from '../config.ts';
-import { isInitialised } from '../core/identity/accounts.ts';
+// `plinth dev`, which runs the API, a worker and the sandbox on this machine with demo data, and reloads them when
+// their code changes. Creates the keys, the database and the demo data if they are missing.
+import { clientSettingsOf, connectorsWithClient } from '../config/connectors.ts';
+import { type Config, ConfigError, readConfig, setSettings, settingText } from '../config.ts';
+import { auditService } from '../core/audit/audit.ts';
+import { createResetLink, isInitialised } from '../core/identity/accounts.ts';
 import { systemClock } from '../kit/clock.ts';
-import { openDatabase } from '../kit/db/database.ts';
+import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 import { parseArguments } from './arguments.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
@@ -19,12 +13,15 @@ import { createDemoData } from './demo/demo.ts';
 import { type DemoRequest, demoRequest } from './demo/request.ts';
 import { superviseApi } from './dev/api-process.ts';
 import { bannerText, loopback } from './dev/banner.ts';
+import { findBrowser } from './dev/browser.ts';
 import { type Sandbox, startLoadingLocations, startSandbox, superviseWorker } from './dev/children.ts';
 import { reloadOnChange } from './dev/reload.ts';
 import { createDatabaseIfMissing, requireServices } from './dev/services.ts';
 import { addMissingKeys, loadEnvFile } from './env-file.ts';
+import { formatDatabaseCommand } from './failures.ts';
 import { migrateAll, migrateUrl } from './migrate.ts';
 import { devUsage } from './usages.ts';
+import { resetPrinted } from './user.ts';
 
 const tokenName = 'npm run dev';
 
@@ -39,18 +36,18 @@ export async function dev(args: string[]): Promise<void> {
   await requireServices(readConfig());
   const sandbox = wantsSandbox ? await startSandbox() : undefined;
   const config = configure(sandbox);
-  await createDatabaseIfMissing(migrateUrl(config));
+  await createDatabaseIfMissing(config);
   await migrateAll(migrateUrl(config), config.DATABASE_URL);
-  const { token, isNew } = await issueDemoToken(config);
+  const { token, isNew, passwordUrl } = await openDemoAccount(config);
   const api = superviseApi(config);
   if ((await api.reload()) !== 'serving') throw new ConfigError('The API did not start: see above.');
   const worker = await superviseWorker();
   const request = demoRequest(api.url(), token);
   if (isNew) await fillWithDemoData(config, request, sandbox);
   const email = await revokeEarlierTokens(request);
-  const publishedUrl = await findPublishedApp(request);
+  const app = await findPublishedApp(request);
   reloadOnChange(api, worker, sandbox);
-  console.log(bannerText(config, { email, token, publishedUrl }, sandbox));
+  console.log(bannerText(config, { email, token, passwordUrl, app }, sandbox));
   startLoadingLocations();
 }
 
@@ -65,23 +62,23 @@ async function fillWithDemoData(config: Config, request: DemoRequest, sandbox: S
     const options = { receiverUrl: sandbox?.receiverUrl, hasSandboxModel, gitHost };
     await withDatabase(config, (db) => createDemoData(db, request, options, systemClock.now()));
   } catch (error) {
-    const database = new URL(config.DATABASE_URL).pathname.slice(1);
     throw new ConfigError(
-      `The demo data is incomplete: ${(error as Error).message}\nTo start over, drop the database: dropdb ${database}`,
+      `The demo data is incomplete: ${(error as Error).message}\nTo start over, drop the database: ${formatDatabaseCommand('dropdb', migrateUrl(config))}`,
     );
   }
 }
 
 /**
- * Settings for development, for this process and the worker: loopback for webhooks, a domain for published apps, and the sandbox
- * where nothing else is set.
+ * Configures this process and the worker for development: webhooks may use loopback addresses, published apps have a
+ * domain, and the sandbox replaces every service that is not configured.
  */
 function configure(sandbox: Sandbox | undefined): Config {
   const { SMTP_URL, MODEL_URL, ADS_PLATFORM_URL, PAYMENTS_SECRET_KEY, ADVISORIES_URL, GIT_HOST_URL } = readConfig();
   setSettings({
     STRICT_ANSWERS: 'true',
-    // Browsers open every name under `localhost` on this machine, without DNS.
+    // Browsers resolve all names under `localhost` to this machine without DNS.
     APPS_DOMAIN: settingText('APPS_DOMAIN') ?? 'apps.localhost',
+    BROWSER_EXECUTABLE: settingText('BROWSER_EXECUTABLE') ?? findBrowser() ?? '',
     OUTBOUND_ALLOW: [settingText('OUTBOUND_ALLOW'), loopback].filter(Boolean).join(','),
     ...(sandbox !== undefined && {
       SMTP_URL: SMTP_URL ?? sandbox.smtpUrl,
@@ -109,7 +106,9 @@ function configure(sandbox: Sandbox | undefined): Config {
   return readConfig();
 }
 
-/** The sandbox stands in for the services of all connectors, unless the operator has registered a client at one of them. */
+/**
+ * The sandbox replaces all connectors' services, unless the operator has registered a client with one of the services.
+ */
 function connectorSettings({ connectorUrl }: Sandbox): Record<string, string> {
   const clients = connectorsWithClient.map((type) => ({ type, ...clientSettingsOf(type) }));
   if (clients.some(({ id }) => settingText(id) !== undefined)) return {};
@@ -124,13 +123,20 @@ function connectorSettings({ connectorUrl }: Sandbox): Record<string, string> {
   };
 }
 
-/** Issues a new token for the demo's owner at each start, because only hashes of tokens are stored. */
-const issueDemoToken = (config: Config): Promise<{ token: string; isNew: boolean }> =>
+interface DemoAccount {
+  readonly token: string;
+  /** Whether the installation had no users before. */
+  readonly isNew: boolean;
+  /** A link for setting the owner's password, or `undefined` if they have one. */
+  readonly passwordUrl: string | undefined;
+}
+
+/** Issues a new token for the demo's owner at each start, because only the hashes of earlier tokens are stored. */
+const openDemoAccount = (config: Config): Promise<DemoAccount> =>
   withDatabase(config, async (db) => {
-    if (!(await isInitialised(db))) {
-      const first = { email: 'demo@example.com', name: 'Demo Owner', workspace: 'Demo workspace', tokenName };
-      return { token: await createFirstUser(db, config, first), isNew: true };
-    }
+    const isNew = !(await isInitialised(db));
+    const first = { email: 'demo@example.com', name: 'Demo Owner', workspace: 'Demo workspace', tokenName };
+    const firstToken = isNew ? await createFirstUser(db, config, first) : undefined;
     const owner = await db
       .selectFrom('memberships')
       .innerJoin('users', 'users.id', 'memberships.user_id')
@@ -139,9 +145,19 @@ const issueDemoToken = (config: Config): Promise<{ token: string; isNew: boolean
       .orderBy('memberships.created_date')
       .select(['memberships.user_id', 'memberships.workspace_id'])
       .executeTakeFirstOrThrow();
-    const { token } = await issueToken(db, config, { ...owner, name: tokenName }, systemClock.now());
-    return { token, isNew: false };
+    const now = systemClock.now();
+    const token = firstToken ?? (await issueToken(db, config, { ...owner, name: tokenName }, now)).token;
+    return { token, isNew, passwordUrl: await createPasswordLink(db, config, owner.user_id, now) };
   });
+
+async function createPasswordLink(db: Db, config: Config, userId: string, now: Date): Promise<string | undefined> {
+  const password = await db.selectFrom('passwords').where('user_id', '=', userId).select('user_id').executeTakeFirst();
+  if (password !== undefined) return undefined;
+  return transaction(db, async (db) => {
+    await auditService(db, null, { type: resetPrinted, target: { kind: 'user', id: userId } }, now);
+    return createResetLink(db, config.TOKEN_PEPPERS[0], userId, config.BASE_URL, now);
+  });
+}
 
 async function withDatabase<T>(config: Config, use: (db: Db) => Promise<T>): Promise<T> {
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
@@ -153,8 +169,8 @@ async function withDatabase<T>(config: Config, use: (db: Db) => Promise<T>): Pro
 }
 
 /**
- * Nobody can find out what the token of an earlier run was, so it would only be a way in that is forgotten. Returns the e-mail
- * address of the token's owner.
+ * Revokes the tokens from earlier starts, which can't be used again because their text is not stored. Returns the
+ * e-mail address of the tokens' owner.
  */
 async function revokeEarlierTokens(request: DemoRequest): Promise<string> {
   const { user, credential } = await request<{ user: { email: string }; credential: { id: string } }>(
@@ -167,11 +183,11 @@ async function revokeEarlierTokens(request: DemoRequest): Promise<string> {
   return user.email;
 }
 
-/** The address of an app that is published, if there is one. */
-async function findPublishedApp(request: DemoRequest): Promise<string | undefined> {
-  const { items } = await request<{ items: { published: { url: string } | null }[] }>(
+/** Finds a published app, if there is one. */
+async function findPublishedApp(request: DemoRequest): Promise<{ id: string; url: string } | undefined> {
+  const { items } = await request<{ items: { id: string; published: { url: string } | null }[] }>(
     'GET',
     '/api/apps?sort=created_date&limit=100',
   );
-  return items.find(({ published }) => published !== null)?.published?.url;
+  return items.flatMap(({ id, published }) => (published === null ? [] : [{ id, url: published.url }]))[0];
 }

@@ -1,4 +1,4 @@
-// Tests who can read the file `.env`.
+// Tests who can read the `.env` file.
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ describe('the file .env', () => {
     expect(await start()).toBe('');
     chmodSync(file, 0o640);
     expect(await start()).toBe(
-      '.env contains keys, and other users of this machine can read it. Run: chmod 600 .env\n',
+      '.env contains keys, and other users on this machine can read it. Run: chmod 600 .env\n',
     );
   });
 });

@@ -1,5 +1,6 @@
-// Owns the file `.env`: loading it, and adding keys to it. It contains keys, so only its owner may read it.
+// Loads the `.env` file and adds keys to it. Only the file's owner may read it, because it contains keys.
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { formatKeys, newKeys } from './keys.ts';
 
 const ownerOnly = 0o600;
@@ -8,20 +9,27 @@ const ownerOnly = 0o600;
 export function loadEnvFile(): void {
   const path = '.env';
   if (!existsSync(path)) return;
-  // Windows has no such modes.
+  // Windows does not have these file modes.
   const isOpenToOthers = process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
   if (isOpenToOthers)
-    console.error(`${path} contains keys, and other users of this machine can read it. Run: chmod 600 ${path}`);
+    console.error(`${path} contains keys, and other users on this machine can read it. Run: chmod 600 ${path}`);
   process.loadEnvFile(path);
 }
 
-/** Adds keys that `.env` lacks, so that a file of an older release keeps working. Returns the names of the new keys. */
+/** Lists the names in `.env`, if there is such a file. */
+export const listEnvFileNames = (path = '.env'): string[] =>
+  existsSync(path) ? Object.keys(parseEnv(readFileSync(path, 'utf8'))) : [];
+
+/**
+ * Adds the keys that are missing from `.env`, so a file from an older release still works. Returns the names of the
+ * added keys.
+ */
 export function addMissingKeys(path = '.env'): string[] {
   const present = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const missing = Object.entries(newKeys()).filter(([name]) => !new RegExp(`^${name}=`, 'm').test(present));
   if (missing.length === 0) return [];
   const heading = present === '' ? '# Created by `npm run dev`. All settings: .env.example\n' : '';
-  // The mode of writeFileSync applies to a new file only.
+  // writeFileSync applies its mode only to new files.
   if (existsSync(path)) chmodSync(path, ownerOnly);
   writeFileSync(path, heading + present + formatKeys(Object.fromEntries(missing)), { mode: ownerOnly });
   return missing.map(([name]) => name);

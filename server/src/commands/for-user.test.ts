@@ -1,4 +1,5 @@
-// Tests the commands for one user: operators and deactivated accounts. test/e2e runs some of them as real processes.
+// Tests the commands that act on a single user: operators and deactivated accounts. test/e2e runs some of them as real
+// processes.
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { cloneTemplate } from '../../test/support/template.ts';
 import { readConfig } from '../config.ts';
@@ -38,7 +39,7 @@ describe('plinth operator add', () => {
   it('refuses an account whose address is not proven, and says what to do', async () => {
     await insertUser(db, { email: 'unproven@example.com', full_name: '', email_verified: false }, new Date());
     await expect(operator(['add', '--user', 'unproven@example.com'])).rejects.toThrow(
-      'is not proven: the account may belong to somebody else. Send them the link that "plinth user reset',
+      'is not verified, so the account may belong to someone else. Send them the link that "npm run plinth -- user reset',
     );
     expect(await operators()).toEqual([first]);
   });

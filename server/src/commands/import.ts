@@ -1,5 +1,5 @@
-// Owns `plinth import ARCHIVE`: imports an exported workspace as a new workspace.
-import { importWorkspace } from '../app.ts';
+// `plinth import ARCHIVE`, which imports an exported workspace as a new workspace.
+import { importWorkspace } from '../app/archives.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { ArchiveError } from '../kit/archive/archive-error.ts';
 import { openDatabase } from '../kit/db/database.ts';

@@ -1,4 +1,4 @@
-// Owns `plinth keys new`: prints new keys as lines for `.env`.
+// `plinth keys new`, which prints new keys as lines for `.env`.
 import { randomBytes } from 'node:crypto';
 import { parseArguments, UsageError } from './arguments.ts';
 import { keysUsage } from './usages.ts';

@@ -1,5 +1,5 @@
-// Tests that migration 0064 removes the schema of the workflow engine that older releases had, and refuses to while that schema
-// holds unfinished work.
+// Tests that migration 0064 removes the schema of the workflow engine from older releases, but fails while that schema
+// contains unfinished work.
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { cloneTemplate, type TestDatabase } from '../../test/support/template.ts';
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const database of databases.splice(0)) await database.drop();
 });
 
-/** What the engine itself created, reduced to the tables with unfinished work and one object of each other kind. */
+/** The schema that the engine created, reduced to the tables for unfinished work and one object of every other kind. */
 const engineSchema = `
   create schema dbos;
   create table dbos.workflow_status (
@@ -41,7 +41,7 @@ const engineSchema = `
   create trigger dbos_notifications_trigger after insert on dbos.notifications
     for each row execute function dbos.notifications_function();`;
 
-/** What migrations 0063 and 0064 removed, so that both are pending. */
+/** Restores the objects that migrations 0063 and 0064 removed, so both are pending. */
 const undoMigrations = `
   create index events_waiting on events (id) where dispatched_at is null;
   create table workflow_run_state (workflow_id text primary key, crash_count integer not null default 0);
@@ -53,7 +53,7 @@ async function cloneDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** A database of an older release, with the tables of the engine and the rights of the run role on them. */
+/** Creates a database from an older release, with the engine's tables and the run role's rights on them. */
 async function createOlderDatabase(): Promise<TestDatabase> {
   const database = await cloneDatabase();
   const role = new URL(database.url).username;
@@ -70,7 +70,9 @@ const addWorkflows = (database: TestDatabase, ...statuses: string[]) =>
       select gen_random_uuid(), status, 'a workflow' from unnest('{${statuses.join()}}'::text[]) status;
     insert into dbos.notifications (destination_uuid, topic, message) select workflow_uuid, 't', 'm' from dbos.workflow_status`);
 
-/** Everything that a migration could change: each object with its owner and rights, and the applied migrations. */
+/**
+ * Reads everything that a migration could change: each object with its owner and rights, and the applied migrations.
+ */
 async function readState({ ownerUrl }: TestDatabase) {
   const client = new pg.Client(ownerUrl);
   await client.connect();

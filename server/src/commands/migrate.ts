@@ -1,10 +1,19 @@
-// Owns `plinth migrate`: applies pending migrations, grants the run role its rights and loads the bundled locations. Safe
-// to run repeatedly and from several machines at once. With `--status` or `--dry-run` it changes nothing.
+// `plinth migrate`, which applies pending migrations, grants the run role its rights and loads the bundled
+// locations. It can safely be run repeatedly, and on several machines at the same time. With `--status` or `--dry-run`
+// it changes nothing.
 import pg from 'pg';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { checkMigrations, listPendingMigrations, migrate, readApplied, readMigrations } from '../kit/db/migrate.ts';
+import {
+  checkMigrations,
+  listPendingMigrations,
+  type Migration,
+  migrate,
+  readApplied,
+  readMigrations,
+} from '../kit/db/migrate.ts';
 import { migrationsFolder } from '../release.ts';
 import { parseArguments, UsageError } from './arguments.ts';
+import { explainFailure } from './failures.ts';
 import { grantRunRole } from './run-role.ts';
 import { migrateUsage } from './usages.ts';
 
@@ -23,7 +32,8 @@ export async function migrateDatabase(args: string[]): Promise<void> {
       if (!values['skip-locations']) await printLocations(migrateUrl(config));
     }
   } catch (error) {
-    throw isPermissionDenied(error as Error) ? new ConfigError(`${(error as Error).message}. ${howToMigrate}`) : error;
+    if (isPermissionDenied(error as Error)) throw new ConfigError(`${(error as Error).message}. ${howToMigrate}`);
+    throw explainForOwner(error, config);
   }
 }
 
@@ -32,23 +42,25 @@ const printNames = (what: string, names: readonly string[]): void =>
 
 /** Loads the bundled locations if the database does not have them yet. */
 async function printLocations(url: string): Promise<void> {
-  // Loaded here, because the whole product takes a second to load.
+  // Imported only here, because the whole product takes a second to load.
   const { loadLocations } = await import('./locations.ts');
   const count = await loadLocations(url);
   if (count !== undefined) console.log(`loaded ${count} locations`);
 }
 
-/** One line per migration: when it was applied, `pending`, or that this release does not have it. */
+/**
+ * Prints one line per migration: when it was applied, or `pending`. Marks migrations that this release does not have.
+ */
 async function printStatus(url: string): Promise<void> {
   const applied = await withClient(url, readApplied);
   const known = new Set((await readMigrations(migrationsFolder)).map(({ name }) => name));
   for (const name of [...new Set([...applied.keys(), ...known])].sort()) {
     const state = applied.get(name)?.applied_at.toISOString() ?? 'pending';
-    console.log(`${state.padEnd(24)}  ${name}${known.has(name) ? '' : '  (of a newer release)'}`);
+    console.log(`${state.padEnd(24)}  ${name}${known.has(name) ? '' : '  (from a newer release)'}`);
   }
 }
 
-/** What `plinth migrate` would apply. Refuses what it would refuse. */
+/** Prints the migrations that `plinth migrate` would apply. Fails if `plinth migrate` would fail. */
 async function printPending(url: string): Promise<void> {
   const migrations = await readMigrations(migrationsFolder);
   const pending = await withClient(url, async (client) => {
@@ -56,10 +68,8 @@ async function printPending(url: string): Promise<void> {
     await checkMigrations(client, pending);
     return pending;
   });
-  printNames(
-    'would apply',
-    pending.map(({ name }) => name),
-  );
+  const describe = ({ name, alone }: Migration) => (alone ? `${name} (may take long; writes continue)` : name);
+  printNames('would apply', pending.map(describe));
 }
 
 async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
@@ -72,15 +82,24 @@ async function withClient<Result>(url: string, work: (client: pg.Client) => Prom
   }
 }
 
-/** The database as the role that owns its tables. */
+/** The database URL for the role that owns the tables. */
 export const migrateUrl = ({ MIGRATE_DATABASE_URL, DATABASE_URL }: Config): string =>
   MIGRATE_DATABASE_URL ?? DATABASE_URL;
 
-/** Applies pending migrations, and grants the role of `runUrl` what it needs on all tables. Returns the names of those it applied. */
+/**
+ * Applies pending migrations, and grants the role in `runUrl` the rights it needs. Returns the names of the applied
+ * migrations.
+ */
 export async function migrateAll(url: string, runUrl = url): Promise<string[]> {
-  const applied = await migrate(url, await readMigrations(migrationsFolder));
+  const applied = await migrate(url, await readMigrations(migrationsFolder), console.log);
   await grantRunRole(url, runUrl);
   return applied;
+}
+
+/** Names the setting that was used, because it may not be DATABASE_URL. Unexpected errors are returned unchanged. */
+export function explainForOwner(error: unknown, { MIGRATE_DATABASE_URL }: Config): unknown {
+  const explained = MIGRATE_DATABASE_URL && explainFailure(error, 'MIGRATE_DATABASE_URL');
+  return explained ? new ConfigError(explained) : error;
 }
 
 const isPermissionDenied = (error: Error) => (error as { code?: string }).code === '42501';

@@ -1,4 +1,4 @@
-// Owns `plinth operator add` and `plinth operator remove`: who is an operator of the installation.
+// `plinth operator add` and `plinth operator remove`, which grant and revoke operator rights.
 import { ConfigError } from '../config.ts';
 import { hasOtherOperator, lockOperators, saveOperator } from '../core/identity/operators.ts';
 import { requireActive, runForUser } from './run-for-user.ts';
@@ -12,7 +12,7 @@ export const operator = (args: string[]) =>
         requireActive(user);
         if (user.email_verified_at === null)
           throw new ConfigError(
-            `The e-mail address of ${user.email} is not proven: the account may belong to somebody else. Send them the link that "plinth user reset --user ${user.email}" prints. Once they have set a password with it, repeat the command.`,
+            `The e-mail address ${user.email} is not verified, so the account may belong to someone else. Send them the link that "npm run plinth -- user reset --user ${user.email}" prints. Once they have set a password with it, repeat the command.`,
           );
         await saveOperator(db, user.id, true, now);
         return `${user.email} is an operator`;
@@ -26,7 +26,7 @@ export const operator = (args: string[]) =>
         await lockOperators(db);
         if (!force && !(await hasOtherOperator(db, user.id)))
           throw new ConfigError(
-            `${user.email} is the last operator. Add another one first, or repeat the command with --force.`,
+            `${user.email} is the last operator. Add another one first (npm run plinth -- operator add --user EMAIL), or repeat the command with --force.`,
           );
         await saveOperator(db, user.id, false, now);
         return `${user.email} is no longer an operator`;

@@ -1,4 +1,5 @@
-// Owns what the commands for one user share: finding the user by e-mail, one transaction, the audit entry, the output.
+// Decides what commands for a single user have in common: finding the user by e-mail address, the transaction, the
+// audit entry and the output.
 import type { Selectable } from 'kysely';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
@@ -11,7 +12,7 @@ import { parseArguments, UsageError } from './arguments.ts';
 interface UserCommand {
   readonly usage: string;
   readonly auditType: AuditType;
-  /** Returns what the command prints. Nothing is changed if it throws. */
+  /** Returns the text that the command prints. If it throws, nothing is changed. */
   run(db: Db, config: Config, user: UserRow, now: Date, flags: Flags): Promise<string>;
 }
 
@@ -25,8 +26,8 @@ interface Flags {
 const options = { user: { type: 'string' }, 'read-only': { type: 'boolean' }, force: { type: 'boolean' } } as const;
 
 /**
- * Runs `plinth COMMAND VERB --user EMAIL`; `verbs` are the words after the command, such as `reset` in `plinth user
- * reset`. The audit entry goes to the installation's own chain.
+ * Runs `plinth COMMAND VERB --user EMAIL`. `verbs` are the words after the command, such as `reset` in `plinth user
+ * reset`. The audit entry is added to the installation's chain.
  */
 export async function runForUser(args: string[], verbs: Readonly<Record<string, UserCommand>>): Promise<void> {
   const usage = Object.values(verbs)
@@ -58,6 +59,6 @@ export async function runForUser(args: string[], verbs: Readonly<Record<string, 
 export function requireActive({ email, deactivated_at }: UserRow): void {
   if (deactivated_at !== null)
     throw new ConfigError(
-      `${email} is deactivated. Reactivate the account first: plinth user reactivate --user ${email}`,
+      `${email} is deactivated. Reactivate the account first: npm run plinth -- user reactivate --user ${email}`,
     );
 }

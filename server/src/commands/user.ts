@@ -1,20 +1,24 @@
-// Owns `plinth user reset`, which prints a password reset link for installations without mail, and `plinth user
-// deactivate` and `reactivate`.
+// `plinth user reset`, which prints a password reset link for installations without mail, `plinth user deactivate`
+// and `plinth user reactivate`.
 import { ConfigError } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
+import type { AuditType } from '../core/audit/types.ts';
 import { createResetLink } from '../core/identity/accounts.ts';
 import { deactivateUser, reactivateUser, revocationEntry } from '../core/identity/deactivation.ts';
 import { hasOtherOperator, lockOperators } from '../core/identity/operators.ts';
 import { requireActive, runForUser } from './run-for-user.ts';
 
+/** The audit entry for a password link that is printed instead of mailed. */
+export const resetPrinted = 'auth.password_reset_printed' satisfies AuditType;
+
 export const user = (args: string[]) =>
   runForUser(args, {
     reset: {
       usage: 'user reset --user EMAIL',
-      auditType: 'auth.password_reset_printed',
+      auditType: resetPrinted,
       async run(db, config, user, now) {
         requireActive(user);
-        return createResetLink(db, user.id, config.TOKEN_PEPPERS[0], config.BASE_URL, now);
+        return createResetLink(db, config.TOKEN_PEPPERS[0], user.id, config.BASE_URL, now);
       },
     },
     deactivate: {
@@ -24,7 +28,9 @@ export const user = (args: string[]) =>
         requireActive(user);
         await lockOperators(db);
         if (user.is_operator && !(await hasOtherOperator(db, user.id)))
-          throw new ConfigError(`${user.email} is the last operator. Add another one first.`);
+          throw new ConfigError(
+            `${user.email} is the last operator. Add another one first: npm run plinth -- operator add --user EMAIL`,
+          );
         for (const revoked of await deactivateUser(db, user.id, now))
           await auditService(db, revoked.workspace_id, revocationEntry(user, revoked), now);
         return `${user.email} is deactivated`;
@@ -36,7 +42,7 @@ export const user = (args: string[]) =>
       async run(db, _config, user, now) {
         if (user.deactivated_at === null) throw new ConfigError(`${user.email} is not deactivated.`);
         await reactivateUser(db, user.id, now);
-        return `${user.email} can sign in again; tokens and keys must be created anew`;
+        return `${user.email} can sign in again; tokens and keys must be created again`;
       },
     },
   });

@@ -1,5 +1,5 @@
-// Owns `plinth worker`: runs background work in a worker slot. Workers beyond the number of slots wait for a free one.
-// A worker that loses its slot exits at once; the supervisor of the process restarts it.
+// `plinth worker`, which runs background work in a worker slot. If there are more workers than slots, the others
+// wait for a free slot. A worker that loses its slot exits immediately, and the process supervisor restarts it.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type App, type AppDeps, createApp } from '../app.ts';
@@ -13,7 +13,7 @@ import { isBearerToken } from '../kit/metrics.ts';
 import { migrationsFolder } from '../release.ts';
 import { explainFailure, explainListenFailure } from './failures.ts';
 
-/** `overrides`: for drills. */
+/** Drills pass `overrides`. */
 export async function worker(overrides: Partial<AppDeps> = {}): Promise<void> {
   const config = readConfig();
   const log = createLog(config.LOG_LEVEL);
@@ -25,13 +25,13 @@ export async function worker(overrides: Partial<AppDeps> = {}): Promise<void> {
     await runInSlot(slot, config, log, stop, overrides);
     process.exit(0);
   } catch (error) {
-    // Exit, because a process that holds a slot without working in it blocks the slot for others.
+    // Exits, because a process that holds a slot without working would block the slot.
     log.fatal(toReason(error), 'worker failed');
     process.exit(1);
   }
 }
 
-/** A sentence for what an operator can mend, the stack trace of anything else. */
+/** Returns a sentence for failures that an operator can fix, and the stack trace for all others. */
 function toReason(error: unknown): object {
   const reason = explainFailure(error);
   return reason === undefined ? { error: describeError(error) } : { reason };
@@ -46,7 +46,7 @@ async function runInSlot(
 ): Promise<void> {
   void slot.lost.then((reason) => {
     log.fatal({ slot: slot.slot, reason }, 'slot lost');
-    process.exit(1); // immediately: another worker may already be running the same rows
+    process.exit(1); // another worker may already be processing the same rows
   });
   const app = createApp(config, {
     ...overrides,
@@ -63,18 +63,20 @@ async function runInSlot(
       log.error({ what, error: describeError(error) }, 'background work failed');
     },
     onRun: app.metrics.countRun,
+    onClaim: app.metrics.countClaim,
+    onMissed: app.metrics.countMissed,
     onRecovered: (recovered) => log.info({ slot: recovered }, "released the claims of the slot's previous worker"),
   });
   await serveMetrics(app, config, log);
   log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'worker started');
-  process.send?.('started'); // if `plinth dev` started this process
+  process.send?.('started'); // only if `plinth dev` started this process
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
   log.info('stopping');
   await worker.stop();
   await app.close();
 }
 
-/** Aborts on SIGTERM or SIGINT, or when the parent process that forked this one has exited. */
+/** Aborts on SIGTERM or SIGINT, or when the parent process exits. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(signal, () => controller.abort());

@@ -1,4 +1,5 @@
-// Owns `plinth workspace restore`: restores a deleted workspace before it is purged, 30 days after its deletion.
+// `plinth workspace restore`, which restores a deleted workspace. A workspace is purged 30 days after its
+// deletion.
 import { ConfigError, readConfig } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
 import { restoreWorkspace } from '../core/identity/workspaces.ts';

@@ -1,15 +1,15 @@
-// Owns removing what a crashed process left in a folder for temporary files.
+// Removes files and folders that crashed processes left behind in a temporary folder.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 interface Abandoned {
-  /** How the names begin. */
+  /** Only names with this prefix are considered. */
   readonly prefix?: string;
-  /** Whoever still uses a file or folder changes it more often. */
+  /** The minimum time since the last change. A running process changes its files and folders more often than this. */
   readonly afterMs: number;
 }
 
-/** What can't be removed stays for the next time. */
+/** Files that can't be removed are left for the next call. */
 export async function removeAbandoned(folder: string, { prefix = '', afterMs }: Abandoned): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const path of names.filter((name) => name.startsWith(prefix)).map((name) => join(folder, name))) {

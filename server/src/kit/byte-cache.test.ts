@@ -1,8 +1,8 @@
-// Tests the cache that is bounded in bytes.
+// Tests the cache whose size is limited in bytes.
 import { describe, expect, it } from 'vitest';
 import { createByteCache } from './byte-cache.ts';
 
-/** A cache of texts, and which keys were loaded. */
+/** A cache of strings that records which keys were loaded. */
 function createTextCache(maxBytes: number) {
   const loads: string[] = [];
   const cache = createByteCache<string>(maxBytes, (text) => text.length);
@@ -31,8 +31,8 @@ describe('a cache bounded in bytes', () => {
   it('drops what was not used for longest, of the owner who asked least recently', async () => {
     const { get, loads } = createTextCache(40);
     for (const owner of ['a', 'b', 'c', 'd']) await get(owner, '1');
-    await get('a', '1'); // used again
-    await get('e', '1'); // drops b
+    await get('a', '1'); // marks it as recently used
+    await get('e', '1'); // evicts b
     loads.length = 0;
     for (const owner of ['a', 'c', 'd', 'e', 'b']) await get(owner, '1');
     expect(loads).toEqual(['b 1']);

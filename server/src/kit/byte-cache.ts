@@ -1,5 +1,6 @@
-// Owns a cache that is bounded in bytes and shared by owners. No owner has more than a quarter of it, so that one with much to
-// cache does not drive out all others. What was not used for longest goes first.
+// A cache that is limited in bytes and shared by several owners. No owner can use more than a quarter of it, so an
+// owner with many entries does not evict all other entries. When the cache is full, entries of the least recently used
+// owner are evicted, starting with the least recently used entry.
 
 interface Entry<Value> {
   readonly value: Value;
@@ -14,8 +15,8 @@ interface Owner<Value> {
 
 export interface ByteCache<Value> {
   /**
-   * Returns what is cached, or a promise of what `load` returns. Whoever asks while it is loaded waits for the same load. A
-   * load that fails is not kept.
+   * Returns the cached value, or a promise for the result of `load`. Callers that request a value while it is loading
+   * share the load. Failed loads are not cached.
    */
   get(owner: string, key: string, load: () => Promise<Value>): Value | Promise<Value>;
 }

@@ -1,4 +1,5 @@
-// Owns the clock. Code that depends on the time takes `now` as a parameter; only servers and workers read a clock.
+// The clock. Code that depends on the current time takes `now` as a parameter. Only servers and workers read the
+// clock.
 
 export interface Clock {
   now(): Date;

@@ -1,4 +1,4 @@
-// Tests who is let in, and when.
+// Tests the order in which callers enter the gate.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFairGate, type FairGate, GateClosed } from './fair-gate.ts';
 
@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** Enters for each owner. `inside` has the owners in the order in which they were let in. */
+/** Enters once per listed owner. `inside` lists the owners in the order in which they entered. */
 function enter(...owners: string[]) {
   const entered = { inside: [] as string[], leaves: [] as (() => void)[], refused: 0 };
   for (const owner of owners)

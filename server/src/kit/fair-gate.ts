@@ -1,14 +1,15 @@
-// Owns a gate that lets so many in at a time, and so many of each owner. The others wait; whoever leaves lets in the next,
-// and owners take turns, so that the queue of one does not delay another. In a grouped gate, groups of owners take turns too.
+// A gate that limits how many callers are inside at a time, in total and per owner. The others wait. When a caller
+// leaves, the next caller enters. Owners take turns, so one owner's queue does not delay the other owners. In a grouped
+// gate, groups of owners take turns as well.
 
-/** Lets the next one in. A second call does nothing. */
+/** Leaves the gate and lets the next caller in. A second call does nothing. */
 export type Leave = () => void;
 
-/** Too many of the owner wait, or one has waited for too long. */
+/** Thrown when too many of the owner's callers are waiting, or when a caller has waited too long. */
 export class GateClosed extends Error {}
 
 export interface FairGate {
-  /** Returns at once if there is a place, or a promise of one. */
+  /** Enters immediately if there is a free place. Otherwise, returns a promise that resolves on entering. */
   enter(owner: string): Leave | Promise<Leave>;
 }
 
@@ -24,7 +25,7 @@ type Start = (leave: Leave) => void;
 export function createFairGate({ inAll, perOwner, maxWaitingOfOwner, maxWaitMs }: GateLimits): FairGate {
   let inside = 0;
   const insideByOwner = new Map<string, number>();
-  /** By owner, in the order of their arrival. The owner whose turn is next comes first. */
+  /** Waiting callers by owner, in order of arrival. The first owner has the next turn. */
   const waiting = new Map<string, Set<Start>>();
 
   const hasPlace = (owner: string): boolean => inside < inAll && (insideByOwner.get(owner) ?? 0) < perOwner;
@@ -60,7 +61,7 @@ export function createFairGate({ inAll, perOwner, maxWaitingOfOwner, maxWaitMs }
   function stopWaiting(owner: string, starts: Set<Start>, start: Start): void {
     starts.delete(start);
     waiting.delete(owner);
-    if (starts.size > 0) waiting.set(owner, starts); // behind the other owners
+    if (starts.size > 0) waiting.set(owner, starts); // moves the owner to the end of the queue
   }
 
   function wait(owner: string): Promise<Leave> {
@@ -88,8 +89,8 @@ export interface GroupedGate {
 }
 
 /**
- * Groups take turns, and within a group its owners do: a group of many owners waits no less than one of a single owner. One of
- * each group is inside at a time.
+ * Groups take turns, and so do the owners within a group, so a group with many owners gets no more turns than a group
+ * with one owner. At most one caller per group is inside at a time.
  */
 export function createGroupedGate(limits: GateLimits): GroupedGate {
   const groups = createFairGate({ ...limits, perOwner: 1 });

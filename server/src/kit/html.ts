@@ -1,9 +1,9 @@
-// Owns going through a parsed page: its elements in their order, their attributes, and the scripts that stand in it.
+// Traverses a parsed page: its elements, their attributes, and its inline scripts.
 import type { DefaultTreeAdapterTypes } from 'parse5';
 
 export type Element = DefaultTreeAdapterTypes.Element;
 
-/** In the order of the page. With a stack of its own, because a page may be nested deeper than calls can be. */
+/** Yields elements in document order. Uses an explicit stack, because a page may be nested too deeply for recursion. */
 export function* listElements(document: DefaultTreeAdapterTypes.Document, inTemplates = true): Generator<Element> {
   const waiting: DefaultTreeAdapterTypes.ChildNode[] = document.childNodes.toReversed();
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -17,7 +17,7 @@ export function* listElements(document: DefaultTreeAdapterTypes.Document, inTemp
 export const getAttribute = ({ attrs }: Element, name: string): string | undefined =>
   attrs.find((attribute) => attribute.name === name)?.value;
 
-/** The types of scripts that browsers run. */
+/** The script types that browsers run. */
 export const scriptTypes: ReadonlySet<string> = new Set(['', 'module', 'text/javascript', 'application/javascript']);
 
 export interface InlineScript {
@@ -26,7 +26,7 @@ export interface InlineScript {
   readonly line: number;
 }
 
-/** Of any type, JSON too. */
+/** Lists inline scripts of any type, including JSON. */
 export function listInlineScripts(elements: readonly Element[]): InlineScript[] {
   const found: InlineScript[] = [];
   for (const element of elements) {

@@ -1,5 +1,6 @@
-// Owns the one place that turns an issue of the validation library into our fault type and our sentence
-// (docs/api/conventions.md#validation-errors). The library's own texts are never shown: they repeat its vocabulary.
+// Converts the validation library's issues to our own fault types and wording
+// (docs/api/conventions.md#validation-errors). No other code does this. The library's messages are never shown, because
+// they use its vocabulary.
 import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
@@ -10,7 +11,8 @@ export interface IssueDescription {
 }
 
 /**
- * `value` is what was sent. The sentence says what was expected, never what was received: that may be a secret.
+ * `value` is the value that was sent. The message only describes the expected value, because the received value may be
+ * a secret.
  *
  *   z.int().max(100), 101     less_than_equal   must be at most 100
  *   z.boolean(), 1e400        bool_type         must be true or false
@@ -24,7 +26,7 @@ export function describeIssue(issue: Issue, value: unknown, source = 'body'): Is
     case 'unrecognized_keys':
       return {
         type: 'extra_forbidden',
-        msg: source === 'query' ? 'is not a parameter of this operation' : 'is not a field of this body',
+        msg: source === 'query' ? 'is not a parameter of this operation' : 'is not a field of the request body',
       };
     case 'invalid_type':
       return describeTypeIssue(issue.expected, value);
@@ -35,7 +37,7 @@ export function describeIssue(issue: Issue, value: unknown, source = 'body'): Is
     case 'too_big':
       return describeBoundIssue('at most', issue.maximum, issue.origin);
     case 'invalid_format':
-      return { type: 'string_pattern_mismatch', msg: 'must have the format that the API description shows' };
+      return { type: 'string_pattern_mismatch', msg: 'must match the format in the API reference' };
     default:
       return undocumented;
   }
@@ -43,11 +45,14 @@ export function describeIssue(issue: Issue, value: unknown, source = 'body'): Is
 
 const undocumented: IssueDescription = {
   type: 'value_error',
-  msg: 'must have the form that the API description shows',
+  msg: 'must match the schema in the API reference',
 };
-const noValue: IssueDescription = { type: 'none_not_allowed', msg: 'must have a value' };
+const noValue: IssueDescription = { type: 'none_not_allowed', msg: 'must not be null' };
 
-/** An own check may be about a field that was not sent: `is required with sort_by`. A check of the type never is. */
+/**
+ * Whether the issue's own message also applies to a missing field, as in `is required with sort_by`. Never true for a
+ * type check.
+ */
 const isAboutAbsence = (issue: Issue): boolean =>
   issue.code === 'unrecognized_keys' || (issue.code === 'custom' && issue.params?.checksType !== true);
 
@@ -59,9 +64,9 @@ function describeTypeIssue(expected: string, value: unknown): IssueDescription {
   return types[expected] ?? undocumented;
 }
 
-const notExact: IssueDescription = { type: 'finite_number', msg: 'must be a number that can be stored exactly' };
+const notExact: IssueDescription = { type: 'finite_number', msg: 'must be a number that can be represented exactly' };
 
-/** By the type that the library expects. */
+/** Descriptions by the library's name for the expected type. */
 const types: Readonly<Record<string, IssueDescription>> = {
   string: { type: 'string_type', msg: 'must be a string' },
   number: { type: 'float_type', msg: 'must be a number' },
@@ -72,9 +77,12 @@ const types: Readonly<Record<string, IssueDescription>> = {
   record: { type: 'dict_type', msg: 'must be an object' },
 };
 
-/** `must be at least 3`; for lists and strings `must have at least 3 items`, `must have at least 1 character`. */
+/**
+ * Returns `must be at least 3`, or `must have at least 3 items` for lists and `must have at least 1 character` for
+ * strings.
+ */
 function describeBoundIssue(limit: 'at least' | 'at most', bound: number | bigint, origin: string): IssueDescription {
-  if (origin === 'int') return notExact; // the library's own bound of integers
+  if (origin === 'int') return notExact; // the library's built-in limit for integers
   const isLower = limit === 'at least';
   const counted = countedNouns[origin];
   if (counted === undefined)
@@ -86,7 +94,7 @@ function describeBoundIssue(limit: 'at least' | 'at most', bound: number | bigin
   };
 }
 
-/** What the bounds of a type count, and how its fault types begin. */
+/** For each type, the noun that its bounds count and the prefix for its fault types. */
 const countedNouns: Readonly<Record<string, readonly [noun: string, prefix: string]>> = {
   array: ['item', ''],
   string: ['character', 'string_'],

@@ -1,9 +1,9 @@
-// The limits on JSON texts: what is found without parsing is what parsing would find.
+// Tests the limits on JSON text: the check without parsing must agree with a parser.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { findJsonExcess } from './json-excess.ts';
 
-/** Strings of every length around the one from which they are searched, with quotes and backslashes anywhere. */
+/** Strings with quotes and backslashes anywhere, and with lengths around the long-string threshold. */
 const text = fc
   .array(fc.constantFrom('"', '\\', 'x', 'é', ',[{', 'y'.repeat(40)), { maxLength: 30 })
   .map((parts) => parts.join(''));
@@ -13,7 +13,7 @@ const json = fc.letrec((tie) => ({
   object: fc.dictionary(text, tie('value'), { maxKeys: 5 }),
 })).value;
 
-/** Without strings, every comma and bracket separates or opens a value. */
+/** Once strings are removed, every comma and bracket separates or opens a value. */
 const countValues = (source: string): number =>
   1 + (source.replace(/"(\\.|[^"\\])*"/gs, '').match(/[,[{]/g)?.length ?? 0);
 

@@ -1,4 +1,4 @@
-// A map that keeps only the latest entries.
+// Tests a map that only keeps the latest entries.
 import { expect, it } from 'vitest';
 import { LatestMap } from './latest-map.ts';
 

@@ -1,6 +1,6 @@
-// Owns a map that can't grow without end.
+// A map of limited size.
 
-/** Keeps the latest `max` entries. Setting an entry makes it the latest; the one that was set longest ago is dropped. */
+/** Keeps only the `max` most recently set entries. */
 export class LatestMap<Key, Value> extends Map<Key, Value> {
   readonly #max: number;
 

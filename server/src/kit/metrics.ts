@@ -1,4 +1,4 @@
-// Owns the metrics of a process, in the form of Prometheus.
+// A process's metrics, in Prometheus format.
 import { timingSafeEqual } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { BackgroundMetrics } from './background/metrics.ts';
@@ -13,12 +13,20 @@ export function isBearerToken(authorization: string | undefined, token: string):
 export interface Metrics {
   countRequest(operation: string, status: number, seconds: number): void;
   countRun(queue: string, outcome: string, seconds: number): void;
-  /** Counts a failure of a job, a queue or the dispatcher. */
+  countClaim(queue: string, rows: number, seconds: number): void;
+  /** Counts owners whose waiting rows only a full look found. */
+  countMissed(queue: string, count: number): void;
+  /** Counts a failure in a job, a queue or the dispatcher. */
   countFailure(what: string): void;
-  /** Adds a counter `NAMEs_total` by outcome, and a histogram `NAME_duration_seconds`. Returns what counts one. */
+  /**
+   * Adds a counter `NAMEs_total` by outcome, and a histogram `NAME_duration_seconds`. Returns a function that records
+   * an outcome.
+   */
   addOutcomes(name: string, help: string, buckets: readonly number[]): (outcome: string, seconds: number) => void;
-  addHistogram(name: string, help: string, buckets: readonly number[]): (seconds: number) => void;
-  /** Adds a gauge that is read at every scrape. If it can't be read, it is absent instead of 0. */
+  addHistogram(name: string, help: string, buckets: readonly number[]): (value: number) => void;
+  /** Returns a function that increments the counter. */
+  addCounter(name: string, help: string): () => void;
+  /** Adds a gauge that is read on every scrape. If reading fails, the gauge is missing instead of 0. */
   addGauge(gauge: GaugeReading): void;
   render(): Promise<string>;
 }
@@ -26,15 +34,15 @@ export interface Metrics {
 export interface GaugeReading {
   readonly name: string;
   readonly help: string;
-  /** With a label, `read` returns a number for each of its values. */
+  /** If set, `read` returns a number for each label value. */
   readonly label?: string;
   read(): Promise<number | Readonly<Record<string, number>>>;
 }
 
-/** `readBackground` runs at every scrape. */
+/** `readBackground` is called on every scrape. */
 export function createMetrics(readBackground: () => Promise<BackgroundMetrics>): Metrics {
   const registry = new Registry();
-  // The default samples the event loop 100 times a second, which costs an idle process more than everything else.
+  // By default, the event loop is sampled 100 times a second, which takes most of an idle process's CPU time.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 500 });
   const requests = new Counter({
     name: 'plinth_http_requests_total',
@@ -44,7 +52,7 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
   });
   const duration = new Histogram({
     name: 'plinth_http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last of its answer',
+    help: 'Time from the first byte of a request to the last byte of its response',
     labelNames: ['operation'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
@@ -57,15 +65,34 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
   });
   const runs = new Counter({
     name: 'plinth_queue_runs_total',
-    help: 'Runs of queue rows in this process, by how they ended',
+    help: 'Queue row runs in this process, by outcome',
     labelNames: ['queue', 'outcome'],
     registers: [registry],
   });
   const runDuration = new Histogram({
     name: 'plinth_queue_run_duration_seconds',
-    help: 'Time from the claim of a queue row to its end',
+    help: 'Time from claiming a queue row to completing it',
     labelNames: ['queue'],
     buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300],
+    registers: [registry],
+  });
+  const claimDuration = new Histogram({
+    name: 'plinth_claim_seconds',
+    help: 'Duration of claims of queue rows, including the wait for the lock of claims',
+    labelNames: ['queue'],
+    buckets: [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+    registers: [registry],
+  });
+  const claimedRows = new Counter({
+    name: 'plinth_claim_rows_total',
+    help: 'Queue rows claimed by this process',
+    labelNames: ['queue'],
+    registers: [registry],
+  });
+  const missed = new Counter({
+    name: 'plinth_queue_missed_total',
+    help: 'Owners with waiting queue rows that only the repeated full look found; must stay 0',
+    labelNames: ['queue'],
     registers: [registry],
   });
   const failures = new Counter({
@@ -77,9 +104,14 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
   const setBackground = createBackgroundGauges(registry);
   return {
     countFailure: (what) => failures.inc({ what }),
+    countMissed: (queue, count) => missed.inc({ queue }, count),
     countRun(queue, outcome, seconds) {
       runs.inc({ queue, outcome });
       runDuration.observe({ queue }, seconds);
+    },
+    countClaim(queue, rows, seconds) {
+      claimDuration.observe({ queue }, seconds);
+      claimedRows.inc({ queue }, rows);
     },
     countRequest(operation, status, seconds) {
       requests.inc({ operation, status });
@@ -101,7 +133,11 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
     },
     addHistogram(name, help, buckets) {
       const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] });
-      return (seconds) => histogram.observe(seconds);
+      return (value) => histogram.observe(value);
+    },
+    addCounter(name, help) {
+      const counter = new Counter({ name, help, registers: [registry] });
+      return () => counter.inc();
     },
     addGauge({ name, help, label, read: readValue }) {
       const gauge: Gauge = new Gauge({
@@ -125,12 +161,12 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
   };
 }
 
-/** Metrics of queues and worker slots. If the database does not answer, they are absent instead of 0. */
+/** Queue and worker slot metrics. If the database is unavailable, they are missing instead of 0. */
 function createBackgroundGauges(registry: Registry): (metrics: BackgroundMetrics | undefined) => void {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
-  const depth = gauge('plinth_queue_depth', 'Rows of a queue by state: due, running, failed', ['queue', 'state']);
-  const oldest = gauge('plinth_queue_oldest_seconds', 'How long the oldest row that is due has waited', ['queue']);
+  const depth = gauge('plinth_queue_depth', 'Queue rows by state: due, running, failed', ['queue', 'state']);
+  const oldest = gauge('plinth_queue_oldest_seconds', 'Time that the oldest due row has been waiting', ['queue']);
   const slots = gauge('plinth_worker_slots', 'Worker slots by state: held, silent, free', ['state']);
   return (metrics) => {
     for (const each of [depth, oldest, slots]) each.reset();
@@ -139,7 +175,7 @@ function createBackgroundGauges(registry: Registry): (metrics: BackgroundMetrics
       oldest.set({ queue }, oldestSeconds);
       for (const [state, count] of Object.entries(counts)) depth.set({ queue, state }, count);
     }
-    for (const state of ['held', 'silent', 'free']) slots.set({ state }, 0); // an alert needs the 0 of a missing worker
+    for (const state of ['held', 'silent', 'free']) slots.set({ state }, 0); // so alerts see 0 if no worker is running
     for (const { state } of metrics.slots) slots.inc({ state });
   };
 }

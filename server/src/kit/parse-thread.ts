@@ -1,5 +1,5 @@
-// Owns a thread in which files are parsed. The parsers take exponential time, or hundreds of megabytes, for some small files; a
-// thread can be ended then, and the process runs on. One file at a time; more files wait for their turn.
+// A thread that parses files, one at a time. For some small files, the parsers take exponential time or hundreds
+// of megabytes. The thread can then be terminated without affecting the process.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
@@ -7,7 +7,7 @@ const defaultTimeoutMs = 2_000;
 const resourceLimits = { maxOldGenerationSizeMb: 128 };
 
 export type Parsed<Result> = {
-  /** Without the time that the file waited for others. */
+  /** Excludes the time that the file spent waiting for others. */
   readonly elapsedMs: number;
 } & (
   | { readonly outcome: 'parsed'; readonly result: Result }
@@ -19,16 +19,16 @@ export interface ParseThread<File, Result> {
   parse(file: File): Promise<Parsed<Result>>;
 }
 
-/** `module` posts `ready` when it has started, and then one answer for each message. */
+/** `module` must post a message when it is ready, and then one reply for each message that it receives. */
 export function createParseThread<File, Result>(module: URL, timeoutMs = defaultTimeoutMs): ParseThread<File, Result> {
   let thread: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Waits until the thread is ready, so that its start does not count as time of the first file. */
+  /** Waits until the thread is ready, so its startup does not count towards the first file. */
   async function start(): Promise<Worker> {
     const started = new Worker(module, { resourceLimits });
     started.unref();
-    // An error while no file is parsed must not end the process.
+    // An error when no file is being parsed must not end the process.
     started.on('error', () => {});
     started.on('exit', () => {
       if (thread === started) thread = undefined;
@@ -63,7 +63,7 @@ export function createParseThread<File, Result>(module: URL, timeoutMs = default
   return {
     parse(file) {
       const parsed = last.then(() => run(file));
-      last = parsed.catch(() => {}); // its caller gets the error
+      last = parsed.catch(() => {}); // the caller receives the error
       return parsed;
     },
   };

@@ -1,4 +1,4 @@
-// Owns the error answers: every error except 422 is a Problem, sent as application/problem+json
+// Error responses. Every error except a 422 is a Problem, sent as application/problem+json
 // (docs/api/conventions.md#errors).
 import { capitalize } from './text.ts';
 
@@ -22,12 +22,15 @@ const statuses = {
 export type ProblemKind = keyof typeof statuses;
 
 interface ProblemOptions {
-  /** More members of the body, as documented for this code. */
+  /** Additional body members, as documented for this code. */
   members?: Record<string, unknown>;
   headers?: Record<string, string>;
-  /** Can the same request be repeated without a second effect? Default: true. */
+  /**
+   * Whether repeating the same request has no further effect. By default it has none, unless a change is already
+   * committed and the operation can't be repeated.
+   */
   retrySafe?: boolean;
-  /** For the log, never for the caller. */
+  /** For the log only. Never shown to the caller. */
   cause?: unknown;
 }
 
@@ -37,21 +40,21 @@ export class Problem extends Error {
   readonly status: number;
   readonly members: Record<string, unknown>;
   readonly headers: Record<string, string>;
-  readonly retrySafe: boolean;
+  readonly retrySafe: boolean | undefined;
 
-  /** `message` is shown to the caller. It must not contain a secret or what the caller sent. */
+  /** `message` is shown to the caller. It must not contain secrets or anything that the caller sent. */
   constructor(kind: ProblemKind, code: string, message: string, options: ProblemOptions = {}) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.code = code;
     this.status = statuses[kind];
     this.members = options.members ?? {};
-    // RFC 9110 requires the header in every 401.
+    // RFC 9110 requires this header in every 401.
     this.headers = { ...(kind === 'unauthenticated' && { 'www-authenticate': 'Bearer' }), ...options.headers };
-    this.retrySafe = options.retrySafe ?? true;
+    this.retrySafe = options.retrySafe;
   }
 
-  body(requestId: string): Record<string, unknown> {
+  body(requestId: string, isRepeatSafe = true): Record<string, unknown> {
     const hasRetrySafe = this.status === 402 || this.status === 409 || this.status === 429 || this.status >= 500;
     return {
       type: `urn:plinth:problem:${this.code}`,
@@ -60,20 +63,25 @@ export class Problem extends Error {
       detail: this.message,
       code: this.code,
       request_id: requestId,
-      ...(hasRetrySafe && { retry_safe: this.retrySafe }),
+      ...(hasRetrySafe && { retry_safe: this.retrySafe ?? isRepeatSafe }),
       ...this.members,
     };
   }
 }
 
-/** 404 for what does not exist or what the caller can't see. `app_not_found` begins with "App not found." */
+/**
+ * A 404 for something that does not exist or that the caller can't access. For example, the message for `app_not_found`
+ * starts with "App not found."
+ */
 export const notFound = (code: string): Problem => {
-  const noun = code.replace('_not_found', '').replaceAll('_', ' ');
-  const message = `${toTitle(code)}. There is no such ${noun}, or you can't see it. Check the id or name in the request.`;
+  const message = `${toTitle(code)}. Check that the id or name in the request is correct and that you have access.`;
   return new Problem('not_found', code, message);
 };
 
-/** 409 for a count at its maximum. The code is the same for all resources; `resource` says which. */
+/**
+ * A 409 for a resource whose count has reached its maximum. All resources share one code, so `resource` names the
+ * resource.
+ */
 export const limitReached = (limit: number, resource: string, message: string): Problem =>
   new Problem('conflict', 'limit_reached', message, { members: { limit, resource } });
 

@@ -1,4 +1,4 @@
-// Tests with clocks that only move when a test says so.
+// Tests process time, with clocks that only the tests move.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProcessTime, hold, mapInSlices, NoTurn, type ProcessTime } from './process-time.ts';
 
@@ -15,12 +15,12 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 afterEach(() => vi.useRealTimers());
 
-/** Time passes, but no timer runs. */
+/** Uses processor time without running any timers. */
 function useProcessorFor(ms: number): void {
   heldInAllMs += ms;
 }
 
-/** Runs a request that holds the process for so long. */
+/** Runs a request that holds the process for this long. */
 async function request(owner: string, heldMs: number): Promise<void> {
   await time.waitForTurn(owner);
   time.run(owner, () => useProcessorFor(heldMs));
@@ -113,6 +113,25 @@ describe('a process', () => {
     expect(refused).toHaveLength(202);
     expect(refused.every((error) => error instanceof NoTurn)).toBe(true);
   });
+
+  it('lets a request that asks for it wait longer, even if 200 are waiting', async () => {
+    let refused = 0;
+    const enter = (waitMs?: number) =>
+      void Promise.try(() => time.waitForTurn('w1', waitMs)).then(
+        () => time.run('w1', () => useProcessorFor(500)),
+        () => (refused += 1),
+      );
+    await request('w1', 500);
+    for (let n = 0; n < 200; n += 1) enter();
+    for (let n = 0; n < 800; n += 1) enter(60_000);
+    enter(60_000);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refused).toBe(1);
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(refused).toBe(200);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(refused).toBeGreaterThan(900);
+  });
 });
 
 describe('a long list', () => {
@@ -126,7 +145,7 @@ describe('a long list', () => {
       return n * 10;
     });
     expect(results).toEqual([10, 20, 30, 40, 50, 60]);
-    expect(order).toEqual([1, 2, 3, 'other', 4, 5, 6]); // after 3, 5 ms are over
+    expect(order).toEqual([1, 2, 3, 'other', 4, 5, 6]); // the 5 ms slice ends after item 3
   });
 
   it('counts for the owner of the request, slice by slice', async () => {

@@ -1,8 +1,9 @@
-// Owns doing things less often: sharing the result of a costly read between callers, and not repeating a report.
+// Helpers that avoid repeated work, by sharing a costly read's result between callers and by throttling reports.
 
 /**
- * Returns the result of a `read` that began at most `maxAgeMs` ago. One read runs at a time, and whoever asks meanwhile waits
- * for it. A read that failed is not kept, and a result that is not `isGood` for at most 5 seconds.
+ * Returns a function that returns the result of a `read` started at most `maxAgeMs` ago. Only one read runs at a time,
+ * and concurrent callers share it. Failed reads are not kept. Results that are not `isGood` are kept for at most 5
+ * seconds.
  */
 export function shareRecent<Result>(
   maxAgeMs: number,
@@ -33,7 +34,7 @@ export function shareRecent<Result>(
   };
 }
 
-/** Calls `report` at most once in this time. Other calls do nothing. */
+/** Calls `report` at most once per interval. Other calls do nothing. */
 export function atMostOncePer<Args extends readonly unknown[]>(ms: number, report: (...args: Args) => void) {
   let reportedAt = -ms;
   return (...args: Args): void => {

@@ -1,8 +1,9 @@
-// Encrypted secrets: they can be decrypted only in their own location, and master keys can be rotated at any time.
+// Tests encrypted secrets: a secret can only be decrypted in its own location, and master keys can be rotated at any
+// time.
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSecrets } from './secrets.ts';
+import { createSecrets, type SecretLocation } from './secrets.ts';
 
 const key = (id: string) => ({ id, key: randomBytes(32) });
 const [first, second] = [key('a'), key('b')];
@@ -33,7 +34,7 @@ describe('a sealed secret', () => {
       [location[0], 'other', location[2]],
       [location[0], location[1], 'other'],
     ] as const) {
-      expect(() => secrets.open(sealed, other)).toThrow();
+      expect(() => secrets.open(sealed, other as SecretLocation)).toThrow();
     }
   });
 
@@ -42,7 +43,7 @@ describe('a sealed secret', () => {
     for (let at = 5; at < sealed.length; at += 1) {
       if (sealed[at] === '.') continue;
       const changed = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1);
-      // The last character of base64 may carry bits that are not part of the value.
+      // The last base64 character may contain unused bits.
       if (
         Buffer.from(changed.split('.')[3] ?? '', 'base64url').equals(
           Buffer.from(sealed.split('.')[3] ?? '', 'base64url'),

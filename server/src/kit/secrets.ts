@@ -1,6 +1,6 @@
-// Owns encryption at rest (envelope encryption): each secret has its own data key, which is encrypted with a master
-// key. A sealed secret names its master key, so keys rotate without downtime. It is bound to its table, row and
-// column, so a copy in another row cannot be decrypted.
+// Encryption at rest (envelope encryption). Each secret has its own data key, which is encrypted with a master
+// key. A sealed secret names its master key, so keys can be rotated without downtime. It is bound to its table, row and
+// column, so a copy in a different row can't be decrypted.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 export interface MasterKey {
@@ -8,13 +8,34 @@ export interface MasterKey {
   readonly key: Buffer;
 }
 
-/** The table, row and column a secret is stored in. */
-export type SecretLocation = readonly [table: string, row: string, column: string];
+/**
+ * Every column that stores secrets. Nothing can be sealed in another one, so `plinth doctor` sees all secrets that need
+ * a master key.
+ */
+export const sealedColumns = [
+  ['app_repositories', 'token_sealed'],
+  ['app_secrets', 'sealed'],
+  ['connection_attempts', 'code_verifier_sealed'],
+  ['connections', 'access_token_sealed'],
+  ['connections', 'credentials_sealed'],
+  ['connections', 'refresh_token_sealed'],
+  ['webhooks', 'previous_secret'],
+  ['webhooks', 'secret'],
+  ['workflow_runs', 'state_sealed'],
+  ['workflows', 'hook_token_sealed'],
+] as const;
+
+type LocationIn<Column> = Column extends readonly [infer Table, infer Name]
+  ? readonly [table: Table, row: string, column: Name]
+  : never;
+
+/** The table, row and column in which a secret is stored. */
+export type SecretLocation = LocationIn<(typeof sealedColumns)[number]>;
 
 export interface Secrets {
   seal(plain: string, location: SecretLocation): string;
   open(sealed: string, location: SecretLocation): string;
-  /** The same secret under the current master key; undefined if it already is. */
+  /** Re-encrypts the secret with the current master key. Returns undefined if it already uses that key. */
   rewrap(sealed: string, location: SecretLocation): string | undefined;
 }
 
@@ -24,7 +45,7 @@ const tagBytes = 16;
 
 export function createSecrets(masterKeys: readonly MasterKey[]): Secrets {
   const [current] = masterKeys;
-  if (current === undefined) throw new Error('at least one master key is needed');
+  if (current === undefined) throw new Error('at least one master key is required');
   const keyOf = (id: string): Buffer => {
     const masterKey = masterKeys.find((master) => master.id === id);
     if (masterKey === undefined)
@@ -55,7 +76,7 @@ export function createSecrets(masterKeys: readonly MasterKey[]): Secrets {
   };
 }
 
-/** Calls `rewrap` for each row. An error with one row does not stop the others. Returns how many rows. */
+/** Calls `rewrap` for each row. If one row fails, the others are still processed. Returns the number of rows. */
 export async function rewrapEach<Row>(
   what: string,
   rows: readonly Row[],
@@ -70,7 +91,10 @@ export async function rewrapEach<Row>(
     }
   }
   if (failures.length > 0)
-    throw new AggregateError(failures, `${failures.length} ${what} could not be moved to the current master key`);
+    throw new AggregateError(
+      failures,
+      `${failures.length} ${what} could not be re-encrypted with the current master key`,
+    );
   return rows.length;
 }
 

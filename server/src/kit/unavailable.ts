@@ -1,5 +1,5 @@
-// Owns the error of an object storage that can't be used at the moment: it can't be reached, refuses us, or is full.
-// `kit/http/errors.ts` answers it with 503.
+// The error for object storage that is currently unusable, because it can't be reached, denies access, or is full.
+// `kit/http/response/errors.ts` turns it into a 503.
 
 export class StorageUnavailable extends Error {
   constructor(cause: unknown) {
@@ -8,7 +8,7 @@ export class StorageUnavailable extends Error {
   }
 }
 
-/** Errors of connections may have a code only, and those of a provider a name and a message. */
+/** Connection errors may only have a code. Provider errors have a name and a message. */
 function describeCause(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   const { code } = cause as { code?: unknown };

@@ -1,18 +1,6 @@
-// Owns the examples of bodies that can't be put together from their fields: because the fields are the caller's own,
-// because some exclude each other, or because a whole says more than its parts.
-
-/** The owner of an order alone may change or delete it; everybody may read it. */
-export const orderSchema = {
-  name: 'Order',
-  properties: {
-    number: { type: 'integer' },
-    customer: { type: 'string' },
-    total: { type: 'number', minimum: 0 },
-    state: { type: 'string', enum: ['open', 'done'], default: 'open' },
-  },
-  required: ['number'],
-  rls: { read: true, write: { created_by_id: '{{user.id}}' } },
-};
+// The body examples that can't be built from the fields' examples, because the caller defines the fields, because
+// some fields exclude each other, or because a complete example is clearer.
+import { orderSchema } from '../features/entities/index.ts';
 
 const order = { number: 1042, customer: 'Grace Hopper', total: 18.5, state: 'open' };
 const recordId = '0198c208-5a92-7d1c-8f6e-b40e29a7c5d3';
@@ -29,10 +17,10 @@ const definition = {
   do: [{ note: { set: { seen: true } } }],
 };
 
-/** Items of these lists are shorter than what is answered about one of them, so that its example would mislead. */
+/** Items in these lists have fewer fields than the response for a single item, so its example would be misleading. */
 const lastPage = { items: [], next_cursor: null, has_more: false };
 
-/** By the name of the schema. */
+/** The examples, keyed by schema name. */
 export const bodyExamples: Readonly<Record<string, unknown>> = {
   QueryEventsBody: { event_name: 'order_placed', q: { 'properties.total': { gte: 20 } } },
   AggregateOverTimeBody: {

@@ -1,8 +1,10 @@
-// Owns the OpenAPI 3.1 document, built from the routes that the server runs.
+// The OpenAPI 3.1 document, which is built from the server's routes.
 import type { Route } from '../core/auth/route.ts';
+import { nameSessionCookie } from '../core/auth/session-cookie.ts';
 import { grammarSchemas } from '../features/entities/index.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import { capitalize } from '../kit/text.ts';
+import { version as release } from '../release.ts';
 import { eventSchemas, webhookSection } from './events.ts';
 import { createExamples, inlineUsedOnce } from './examples.ts';
 import { commonHeaders, headerComponents } from './headers.ts';
@@ -13,7 +15,7 @@ import { tagOf, tags } from './tags.ts';
 
 export const apiVersion = '1.0.0';
 
-/** With `tag`, only the operations of that feature, and what they refer to. */
+/** With `tag`, the document contains only that feature's operations and the components they refer to. */
 export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: string): JsonSchema {
   const written = { Problem: problemSchema, ValidationError: validationSchema, ...eventSchemas, ...grammarSchemas };
   const schemas = createSchemas(written);
@@ -45,13 +47,13 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: st
       responses: sortKeys(components.responses),
       examples: sortKeys(components.examples.all),
       headers: headerComponents,
-      securitySchemes,
+      securitySchemes: describeSecurity(baseUrl),
     },
   };
   return tag === undefined ? document : withoutUnused(document);
 }
 
-const securitySchemes = {
+const describeSecurity = (baseUrl: string) => ({
   bearer: {
     type: 'http',
     scheme: 'bearer',
@@ -66,15 +68,18 @@ const securitySchemes = {
   session: {
     type: 'apiKey',
     in: 'cookie',
-    name: 'plinth_session',
+    name: nameSessionCookie(baseUrl.startsWith('https:')),
     description: 'The session of a signed-in browser.',
   },
-};
+});
 
 const introduce = (
   baseUrl: string,
-): string => `Manage what an app builder is made of: workspaces and members, apps with data under rules, agents, webhooks, credits and an
-audit log. The API is in beta.
+): string => `Manage the parts of an app builder: workspaces and members, apps with data under rules, agents, webhooks, credits and an
+audit log.
+
+This document describes version ${apiVersion} of the API, which says what callers can rely on. The release of Plinth that runs here is
+${release}, which is in beta.
 
 ## First request
 
@@ -90,35 +95,35 @@ curl ${baseUrl}/api/auth/me \\
 Every error except 422 is a problem (\`application/problem+json\`) with a stable \`code\`, a \`detail\` that says what to do next,
 and \`retry_safe\` where it matters. A 422 names each faulty field.
 
-## What a response adds in headers
+## Response headers
 
 - \`X-Request-Id\`: names the request in logs and in the audit log
 - \`X-Changed: false\`: everything was already as requested
 - \`X-Ignored-Fields\`: fields and parameters that had no effect
 - \`X-Partial-Result\`: a part could not be read
 - \`X-Truncated\`: the list was cut at its maximum
-- \`X-Warning\`: what else you should know
+- \`X-Warning\`: codes of warnings
 
-Beside the headers that operations declare, a response may have those of HTTP, CORS and browser security:
+Besides the headers that operations declare, a response may have those of HTTP, CORS and browser security:
 ${commonHeaders.map((name) => `\`${name}\``).join(', ')}.
 
-## What an operation says about itself
+## Properties of operations
 
 - \`x-effect\`: what a call may do (read, change, remove, spend)
 - \`x-secret-fields\`: which fields are shown once
 - \`x-held-seconds\`: how long the connection may stay open
 `;
 
-/** The name that readers see, in the reference page for example. */
+/** Adds the names that readers see, for example on the reference page. */
 const withTitle = (tag: { name: string }) => ({
   ...tag,
-  'x-displayName': capitalize(tag.name),
+  'x-displayName': capitalize(tag.name.replaceAll('-', ' ')),
 });
 
 const sortKeys = (components: Record<string, JsonSchema>): Record<string, JsonSchema> =>
   Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Removes components to which nothing in the document leads. */
+/** Removes components that nothing in the document refers to. */
 function withoutUnused<Document extends { components: Record<string, object> }>(document: Document): Document {
   const { components, ...rest } = document;
   const used = new Set<string>();

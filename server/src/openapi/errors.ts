@@ -1,4 +1,4 @@
-// Owns what an operation may refuse with, and how the document describes it: one shared response for each set of codes.
+// An operation's refusals and their description in the document, with one shared response for each set of codes.
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type AcceptedCredentials, open } from '../core/auth/credentials.ts';
@@ -7,18 +7,19 @@ import type { Route } from '../core/auth/route.ts';
 import { idempotencyRefusals } from '../kit/http/idempotency.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import type { Refusal } from '../kit/http/operation.ts';
-import { queryAnything } from '../kit/http/shapes.ts';
 import { errorHeaders } from './headers.ts';
 import { membersOfCode } from './problems.ts';
 
-/** What any operation may answer with, whatever it declares. */
+/** The errors that every operation may return, whatever it declares. */
 const always: readonly Refusal[] = [
   { status: 500, code: 'internal_error' },
   { status: 503, code: 'service_unavailable' },
   { status: 503, code: 'busy' },
 ];
 
-/** What is refused without an operation's own declaration: by any operation, or because none was reached. */
+/**
+ * The errors that no operation declares, because every operation may return them or because no operation was reached.
+ */
 export const pipelineRefusals: readonly Refusal[] = [
   ...always,
   { status: 400, code: 'malformed_request' },
@@ -26,7 +27,7 @@ export const pipelineRefusals: readonly Refusal[] = [
   { status: 405, code: 'method_not_allowed' },
 ];
 
-/** Everything an operation may refuse with: declared by its credentials, guard, schemas and itself. */
+/** Lists all of an operation's refusals, as declared by its credentials, guard, schemas and the operation itself. */
 export function listRefusals(route: Route): Refusal[] {
   return [
     ...(route.credentials === open ? [] : listCredentialRefusals(route.credentials, route.method)),
@@ -45,12 +46,13 @@ export function listRefusals(route: Route): Refusal[] {
   ];
 }
 
-/** A parameter that may be anything is never refused. */
+/** A parameter that accepts any value (`queryAnything`) is never rejected. */
 const takesInput = ({ body, query, idempotency }: Route): boolean =>
   Boolean(
     body ||
       idempotency ||
-      (query instanceof z.ZodObject && Object.values(query.shape).some((parameter) => parameter !== queryAnything)),
+      (query instanceof z.ZodObject &&
+        Object.values(query.shape).some((parameter) => !z.safeParse(parameter, Symbol()).success)),
   );
 
 function listCredentialRefusals(accepted: AcceptedCredentials, method: string): Refusal[] {
@@ -66,7 +68,7 @@ function listCredentialRefusals(accepted: AcceptedCredentials, method: string): 
   ];
 }
 
-/** By status, with references into `responses`, to which it adds what is not there yet. */
+/** Returns the errors by status, as references to `responses`. Adds missing responses to `responses`. */
 export function describeErrors(route: Route, responses: Record<string, JsonSchema>): Record<string, JsonSchema> {
   const byStatus = Map.groupBy([...listRefusals(route), ...always], ({ status }) => status);
   const described: Record<string, JsonSchema> = {};
@@ -97,7 +99,7 @@ const statusNames: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-/** The codes that operations with this status have in common. A name lists the others. */
+/** The codes that operations with this status usually return. A response's name lists only other codes. */
 const usualCodes: Readonly<Record<number, readonly string[]>> = {
   401: ['credentials_missing', 'credentials_invalid', 'credentials_expired'],
   413: ['payload_too_large'],
@@ -109,8 +111,8 @@ const usualCodes: Readonly<Record<number, readonly string[]>> = {
 };
 
 /**
- * Examples: `NotFound_app_not_found`, or `Forbidden_5f2c91` for a long list. The same codes have the same name in every
- * version of the document.
+ * Examples: `NotFound_app_not_found`, or `Forbidden_5f2c91` for several codes. The same codes have the same name in
+ * every version of the document.
  */
 function nameResponse(status: number, codes: readonly string[]): string {
   const base = statusNames[status] ?? `Status${status}`;
@@ -122,7 +124,7 @@ function nameResponse(status: number, codes: readonly string[]): string {
   return `${base}_${createHash('sha256').update(codes.join()).digest('hex').slice(0, 6)}`;
 }
 
-/** `PaymentRequired` reads "Payment required". */
+/** Example: `PaymentRequired` becomes "Payment required". */
 const describeStatus = (status: number): string =>
   (statusNames[status] ?? `Status ${status}`).replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
@@ -131,7 +133,11 @@ const invalidInput: JsonSchema = {
   content: {
     'application/json': {
       schema: { $ref: '#/components/schemas/ValidationError' },
-      example: { detail: [{ loc: ['body', 'name'], msg: 'is required', type: 'missing' }] },
+      example: {
+        detail: [{ loc: ['body', 'name'], msg: 'is required', type: 'missing' }],
+        code: 'validation',
+        request_id: '5987c003-8f4c-4b0e-a3a5-0d1c6a1f7a11',
+      },
     },
   },
 };

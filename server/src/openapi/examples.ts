@@ -1,16 +1,18 @@
-// Owns the examples of bodies and answers. They are put together from the examples of their fields, so that one change of a
-// field's example changes all of them.
+// The examples of bodies and responses. They are built from the fields' examples, so changing a field's example
+// changes every body and response that has the field.
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import { bodyExamples } from './body-examples.ts';
 import { nameOf } from './schemas.ts';
 
 export interface Examples {
   readonly all: Record<string, JsonSchema>;
-  /** The part of a body's or answer's description that has an example: a reference to it, or a short one itself. */
+  /**
+   * The example for the description of a body or response: the example itself if it is short, otherwise a reference.
+   */
   describe(schema: JsonSchema): JsonSchema;
 }
 
-/** About the length of a reference. */
+/** Roughly the length of a reference. */
 const shortLength = 80;
 
 export function createExamples(schemas: Readonly<Record<string, JsonSchema>>): Examples {
@@ -27,7 +29,10 @@ export function createExamples(schemas: Readonly<Record<string, JsonSchema>>): E
   };
 }
 
-/** An example to which only one place refers is shorter in that place. Changes the paths, and removes it from the others. */
+/**
+ * Inlines examples that are referred to only once, because that is shorter. Changes `paths`, and removes these examples
+ * from `all`.
+ */
 export function inlineUsedOnce(paths: Record<string, JsonSchema>, { all }: Examples): void {
   const users = Map.groupBy(listUsers(paths), (user) => nameOfExample(user));
   for (const [name, [user, ...others]] of users) {
@@ -41,7 +46,7 @@ export function inlineUsedOnce(paths: Record<string, JsonSchema>, { all }: Examp
 
 type ExampleUser = JsonSchema & { examples?: { readonly example: { readonly $ref: string } } };
 
-/** The bodies and answers that refer to an example. */
+/** Lists the bodies and responses that refer to an example. */
 function listUsers(node: unknown): ExampleUser[] {
   if (typeof node !== 'object' || node === null) return [];
   if (nameOfExample(node) !== '') return [node as ExampleUser];
@@ -60,7 +65,7 @@ const formats: Readonly<Record<string, string>> = {
   uuid: '0198c1f2-7d3a-7c41-9b1e-2f6a5d0c8e11',
 };
 
-/** The example that the schema has, or one that its type allows. */
+/** Returns the schema's own example, or one that its type allows. */
 function buildExample(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): unknown {
   const { $ref, examples, const: only, enum: values, default: standard, anyOf, oneOf, allOf, format } = schema;
   if (Array.isArray(examples)) return examples[0];

@@ -1,11 +1,11 @@
-// Owns the response headers of the document: what each means, and which answers may have it.
+// The document's response headers: their meaning, and the responses that may have them.
 import { unlimited } from '../core/auth/limits.ts';
 import type { Route } from '../core/auth/route.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 
 const text = { type: 'string' };
 
-/** Every response header that depends on the operation or on what happened. */
+/** All response headers that depend on the operation or the outcome. */
 export const headerComponents: Readonly<Record<string, { description: string; schema: JsonSchema }>> = {
   'Content-Disposition': { description: 'The name under which a browser saves the file.', schema: text },
   ETag: {
@@ -13,31 +13,36 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
     schema: text,
   },
   'Idempotent-Replayed': {
-    description: 'The request was repeated with the same `Idempotency-Key`: this is the stored answer to the first.',
+    description:
+      'The request was repeated with the same `Idempotency-Key`, and this is the stored response to the first.',
     schema: { type: 'string', const: 'true' },
   },
-  Location: { description: 'Where the browser goes.', schema: text },
+  Location: { description: 'The URL to which the browser is redirected.', schema: text },
   RateLimit: {
-    description: 'How many requests are left in the window, and when it ends: `"default";r=9;t=42`.',
+    description:
+      'The number of requests left in the window, and the seconds until it ends, such as `"default";r=9;t=42`.',
     schema: text,
   },
   'RateLimit-Policy': {
-    description: 'The limit of the operation: `"default";q=10;w=60` is 10 in 60 seconds.',
+    description: 'The limit of the operation; `"default";q=10;w=60` means 10 requests in 60 seconds.',
     schema: text,
   },
-  'Retry-After': { description: 'After how many seconds to try again.', schema: { type: 'integer', minimum: 0 } },
-  'Set-Cookie': { description: 'A cookie for the browser, such as its session.', schema: text },
-  'WWW-Authenticate': { description: 'How to authenticate: with a bearer token.', schema: text },
+  'Retry-After': {
+    description: 'The number of seconds to wait before you try again.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'Set-Cookie': { description: 'A cookie for the browser, such as the session cookie.', schema: text },
+  'WWW-Authenticate': { description: 'The way to authenticate, which is a bearer token.', schema: text },
   'X-Changed': {
-    description: '`false`: the request was valid, and everything was already as requested.',
+    description: '`false` means that the request was valid and everything was already as requested.',
     schema: { type: 'string', const: 'false' },
   },
   'X-Cursor': {
-    description: '`reset`: the cursor was not valid, and this is the first page.',
+    description: '`reset` means that the cursor was not valid and this is the first page.',
     schema: { type: 'string', const: 'reset' },
   },
   'X-Data-As-Of': {
-    description: 'The time of the copy that was read.',
+    description: 'The time of the copy of the data that was read.',
     schema: { type: 'string', format: 'date-time' },
   },
   'X-Date-Range': {
@@ -45,12 +50,13 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
     schema: text,
   },
   'X-Explanation-Source': {
-    description: 'Where the explanation comes from; `none`: there is none.',
+    description: 'The source of the explanation; `none` means that there is none.',
     schema: { type: 'string', enum: ['generated', 'stored', 'none'] },
   },
-  'X-Failure-Class': { description: 'What kind of problem ended the run.', schema: text },
+  'X-Failure-Class': { description: 'The kind of problem that ended the run.', schema: text },
   'X-Failure-Step': {
-    description: 'The step that failed, or the last one if the platform ended the run; 0 if there is none.',
+    description:
+      'The number of the step that failed, or of the last step if the platform ended the run; 0 if there is none.',
     schema: { type: 'integer', minimum: 0 },
   },
   'X-Ignored-Fields': {
@@ -58,35 +64,43 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
     schema: text,
   },
   'X-Partial-Result': {
-    description: 'Comma-separated parts that could not be read; a 0 or an empty list there proves nothing.',
+    description: 'Comma-separated names of parts that could not be read; do not rely on a 0 or an empty list in them.',
     schema: text,
   },
   'X-Scan-Coverage': {
-    description: 'How much of each group was looked at: `rls=ran, dependencies=skipped;reason=offline`.',
+    description: 'How much of each group was scanned, such as `rls=ran, dependencies=skipped;reason=offline`.',
     schema: text,
   },
   'X-Scanner-Version': {
-    description: 'The version of the scanner. A result of another version is not shown.',
+    description: 'The version of the scanner; results of other versions are not shown.',
     schema: { type: 'integer', minimum: 1 },
   },
   'X-Session-Version': {
     description: 'The version of the coding session, which grows with each change and each event.',
     schema: { type: 'integer', minimum: 1 },
   },
-  'X-Truncated': { description: '`true`: the list was cut at its maximum.', schema: { type: 'string', const: 'true' } },
-  'X-Warning': { description: 'Comma-separated codes of what the caller should know.', schema: text },
+  'X-Truncated': {
+    description: '`true` means that the list was cut off at its maximum length.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'X-Warning': { description: 'Comma-separated codes of warnings for the caller.', schema: text },
   'X-Webhook-Held': {
-    description: 'How many held deliveries are sent now.',
+    description: 'The number of held deliveries that are now sent.',
     schema: { type: 'integer', minimum: 0 },
   },
   'X-Webhook-Missed': {
-    description: 'How many deliveries were missed while the webhook was off; only a replay sends them.',
+    description: 'The number of deliveries that were missed while the webhook was off; only a replay sends them.',
     schema: { type: 'integer', minimum: 0 },
   },
-  'X-Webhooks-Paused': { description: 'How many webhooks were switched off.', schema: { type: 'integer', minimum: 0 } },
+  'X-Webhooks-Paused': {
+    description: 'The number of webhooks that were turned off.',
+    schema: { type: 'integer', minimum: 0 },
+  },
 };
 
-/** Headers of every answer, or of the connection. They are described once, in the introduction. */
+/**
+ * Headers that are common to all responses, or belong to the connection. They are described once, in the introduction.
+ */
 export const commonHeaders: readonly string[] = [
   'access-control-allow-origin',
   'access-control-expose-headers',
@@ -116,7 +130,10 @@ export const commonHeaders: readonly string[] = [
 const refer = (names: readonly string[]): JsonSchema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** The headers that an answer with this status may have. A refusal may have those of a success too. */
+/**
+ * Lists the headers that a response with this status may have. An error may also have the headers of a successful
+ * response.
+ */
 export const listHeaders = (route: Route, status: number): string[] => [
   ...listAnswerHeaders(route),
   ...(status < 400 ? [] : listErrorHeaders(status)),
@@ -124,7 +141,7 @@ export const listHeaders = (route: Route, status: number): string[] => [
 
 function listAnswerHeaders(route: Route): string[] {
   return [
-    ...(route.limit === unlimited ? [] : ['X-Partial-Result']), // the limit, while Redis can't be reached
+    ...(route.limit === unlimited ? [] : ['X-Partial-Result']), // reports local rate limits while Redis is unavailable
     ...(route.body || route.query || route.access.choosesWorkspace ? ['X-Ignored-Fields'] : []),
     ...(route.idempotency ? ['Idempotent-Replayed'] : []),
     ...(route.secretFields || route.needsWorker ? ['X-Warning'] : []),
@@ -140,7 +157,7 @@ const listErrorHeaders = (status: number): string[] => [
 ];
 
 export const answerHeaders = (route: Route): JsonSchema => refer(listAnswerHeaders(route));
-/** As a part of the response, if there are any. */
+/** The `headers` part of the response, or an empty object if there are none. */
 export function errorHeaders(status: number): JsonSchema {
   const names = listErrorHeaders(status);
   return names.length === 0 ? {} : { headers: refer(names) };

@@ -1,6 +1,6 @@
-// Owns /llms.txt: what a language model needs to begin, in the form of https://llmstxt.org.
+// /llms.txt: an introduction for language models, in the format of https://llmstxt.org.
 import type { Route } from '../core/auth/route.ts';
-import { effectOf } from './operations.ts';
+import { effectOf } from '../kit/http/operation.ts';
 import { tagOf, tags } from './tags.ts';
 
 export function buildLlmsText(routes: readonly Route[], baseUrl: string): string {

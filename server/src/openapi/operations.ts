@@ -1,17 +1,18 @@
-// Owns the description of one operation.
+// The description of one operation.
 import { isDeepStrictEqual } from 'node:util';
 import { type AcceptedCredentials, open } from '../core/auth/credentials.ts';
 import { type Limit, unlimited } from '../core/auth/limits.ts';
 import type { Route } from '../core/auth/route.ts';
 import { idempotencyKeyForm } from '../kit/http/idempotency.ts';
-import { type JsonSchema, toJsonSchema } from '../kit/http/json-schema.ts';
-import { type AnswerShape, listParamNames } from '../kit/http/operation.ts';
+import type { JsonSchema } from '../kit/http/json-schema.ts';
+import { type AnswerShape, effectOf, listParamNames, repeatOf } from '../kit/http/operation.ts';
+import type { FieldText } from '../kit/http/shapes.ts';
 import { capitalize } from '../kit/text.ts';
 import { describeErrors } from './errors.ts';
 import type { Examples } from './examples.ts';
-import { parameters } from './fields.ts';
 import { answerHeaders } from './headers.ts';
-import { nameOf, type Schemas } from './schemas.ts';
+import { parameters } from './parameters.ts';
+import { nameOf, type Schemas, toDescribedSchema } from './schemas.ts';
 import { tagOf } from './tags.ts';
 
 export interface Components {
@@ -33,6 +34,7 @@ export function describeOperation(route: Route, components: Components): JsonSch
     'x-credentials': route.credentials === open ? ['open'] : listCredentials(route.credentials),
     'x-access': route.access.needs,
     'x-effect': effectOf(route),
+    'x-repeat': repeatOf(route),
     ...(route.secretFields && { 'x-secret-fields': route.secretFields }),
     ...(route.heldSeconds && { 'x-held-seconds': route.heldSeconds }),
     ...(route.plan && { 'x-plan': route.plan }),
@@ -51,13 +53,6 @@ export function describeOperation(route: Route, components: Components): JsonSch
   };
 }
 
-/** What a call may do: `spend` uses credits or money. */
-export function effectOf({ effect, method }: Route): NonNullable<Route['effect']> {
-  if (effect !== undefined) return effect;
-  if (method === 'GET') return 'read';
-  return method === 'DELETE' ? 'remove' : 'change';
-}
-
 export function listCredentials(accepted: AcceptedCredentials): string[] {
   return [
     accepted.session && 'session',
@@ -70,7 +65,9 @@ export function listCredentials(accepted: AcceptedCredentials): string[] {
   ].filter((name): name is string => typeof name === 'string');
 }
 
-/** What most operations accept. The document says so once, for all operations that don't say something else. */
+/**
+ * The credentials that most operations accept. The document lists them once, for all operations without their own list.
+ */
 export const defaultSecurity: readonly JsonSchema[] = [{ bearer: [] }, { api_key: [] }, { session: [] }];
 
 function describeSecurity({ credentials }: Route): JsonSchema {
@@ -82,7 +79,7 @@ const listSecurity = (accepted: AcceptedCredentials): JsonSchema[] => [
   ...(accepted.token || accepted.key || accepted.workspaceKey || accepted.appUser ? [{ bearer: [] }] : []),
   ...(accepted.key || accepted.workspaceKey ? [{ api_key: [] }] : []),
   ...(accepted.session ? [{ session: [] }] : []),
-  ...(accepted.appUser === true ? [{}] : []), // without credentials, if the app is open without login
+  ...(accepted.appUser === true ? [{}] : []), // no credential is needed if the app is open without login
 ];
 
 const describeLimit = ({ quota, windowSeconds, per, group, scaledBy }: Limit): JsonSchema => ({
@@ -93,42 +90,50 @@ const describeLimit = ({ quota, windowSeconds, per, group, scaledBy }: Limit): J
   scaled_by: scaledBy,
 });
 
-/** Parameters that several operations have in common are components; those with a text of their own are not. */
+/** Parameters with the same meaning in several operations become components. Parameters with their own text do not. */
 function listParameters(route: Route, shared: Record<string, JsonSchema>): JsonSchema[] {
-  const query = route.query ? toJsonSchema(route.query, 'input') : {};
+  const query = route.query ? toDescribedSchema(route.query, 'input') : {};
   const required = (query.required ?? []) as string[];
-  const describe = (name: string, schema: JsonSchema, more: JsonSchema): JsonSchema => {
-    const own = parameters[`${route.name}.${name}`];
-    const { text, example } = own ?? parameters[name] ?? {};
-    const { description = text, ...rest } = schema;
-    const value = { schema: rest.contentSchema ?? rest, ...(example !== undefined && { example }) };
+  const describe = (name: string, text: FieldText | undefined, schema: JsonSchema, more: JsonSchema): JsonSchema => {
+    const value = {
+      schema: schema.contentSchema ?? schema,
+      // Reference pages put every example into the request, so optional parameters have none.
+      ...(more.required === true && text?.example !== undefined && { example: text.example }),
+    };
     const parameter = {
       name,
       ...more,
-      description,
-      ...(rest.contentSchema === undefined ? value : { content: { 'application/json': value } }),
+      description: text?.text,
+      ...(schema.contentSchema === undefined ? value : { content: { 'application/json': value } }),
     };
     const key = more.required && more.in === 'header' ? `${name}_required` : name;
-    if (own !== undefined || !isDeepStrictEqual(shared[key] ?? parameter, parameter)) return parameter;
+    const isShared = text === parameters[name] || text?.isShared;
+    if (!isShared || !isDeepStrictEqual(shared[key] ?? parameter, parameter)) return parameter;
     shared[key] = parameter;
     return { $ref: `#/components/parameters/${key}` };
   };
+  const texts: Readonly<Record<string, FieldText | undefined>> = { ...parameters, ...route.parameterTexts };
   const plain = { type: 'string' };
   return [
-    ...listParamNames(route.path).map((name) => describe(name, plain, { in: 'path', required: true })),
-    ...Object.entries((query.properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) =>
-      describe(name, schema, { in: 'query', ...(required.includes(name) && { required: true }) }),
+    ...listParamNames(route.path).map((name) => describe(name, texts[name], plain, { in: 'path', required: true })),
+    ...Object.entries((query.properties ?? {}) as Record<string, JsonSchema>).map(([name, { fieldText, ...schema }]) =>
+      describe(name, fieldText as FieldText | undefined, schema, {
+        in: 'query',
+        ...(required.includes(name) && { required: true }),
+      }),
     ),
-    ...(route.access.choosesWorkspace ? [describe('workspaceId', plain, { in: 'query' })] : []),
+    ...(route.access.choosesWorkspace ? [describe('workspaceId', texts.workspaceId, plain, { in: 'query' })] : []),
     ...(route.idempotency
       ? [
-          describe('Idempotency-Key', idempotencyKey, {
+          describe('Idempotency-Key', texts['Idempotency-Key'], idempotencyKey, {
             in: 'header',
             ...(route.idempotency === 'required' && { required: true }),
           }),
         ]
       : []),
-    ...(hasMedia(route, 'text/event-stream') ? [describe('Last-Event-ID', plain, { in: 'header' })] : []),
+    ...(hasMedia(route, 'text/event-stream')
+      ? [describe('Last-Event-ID', texts['Last-Event-ID'], plain, { in: 'header' })]
+      : []),
   ];
 }
 
@@ -145,11 +150,12 @@ function describeBody(route: Route, body: NonNullable<Route['body']>, { schemas,
   };
 }
 
-/** A body that the operation parses itself has required fields only in its description. */
+/** If an operation parses its body itself, required fields appear only in the body's description. */
 const hasRequiredFields = (reference: JsonSchema, { all }: Schemas): boolean =>
   all[nameOf(reference)]?.required !== undefined;
 
-function describeAnswer(route: Route, shape: AnswerShape, { schemas, examples }: Components): JsonSchema {
+function describeAnswer(route: Route, shape: AnswerShape, components: Components): JsonSchema {
+  const { schemas, examples, responses } = components;
   const headers = answerHeaders(route);
   if ('media' in shape)
     return {
@@ -162,11 +168,16 @@ function describeAnswer(route: Route, shape: AnswerShape, { schemas, examples }:
     typeOf(other.media),
     { schema: other.schema ?? { type: 'string' } },
   ]);
-  return {
+  const described = {
     description: 'OK.',
     headers,
     content: { 'application/json': { schema, ...examples.describe(schema) }, ...Object.fromEntries(others) },
   };
+  if (nameOf(schema) !== 'Success' || others.length > 0) return described;
+  // Many operations return only `Success`, so it is described once for each set of headers.
+  const name = ['Success', ...Object.keys(headers).toSorted()].join('_');
+  responses[name] = described;
+  return { $ref: `#/components/responses/${name}` };
 }
 
 const typeOf = (media: string): string => media.split(';')[0] as string;

@@ -1,14 +1,14 @@
-// Owns the components of the document: named schemas, with a sentence and an example for each of their fields.
+// The document's components: named schemas with a description and an example for each field.
 import type { z } from 'zod';
 import { type JsonSchema, toJsonSchema } from '../kit/http/json-schema.ts';
-import { fields } from './fields.ts';
+import { type FieldText, fieldTexts } from '../kit/http/shapes.ts';
 
-/** The name of the component that a reference leads to. */
+/** The name of the component that a reference points to. */
 export const nameOf = ({ $ref }: JsonSchema): string => String($ref).replace('#/components/schemas/', '');
 
 export interface Schemas {
   readonly all: Record<string, JsonSchema>;
-  /** Adds the shape and what it consists of. Returns a reference to it, under its own name or else this one. */
+  /** Adds the shape and its parts, under the shape's own name or else under `name`. Returns a reference to it. */
   add(shape: z.ZodType, io: 'input' | 'output', name: string): JsonSchema;
 }
 
@@ -17,23 +17,33 @@ export function createSchemas(initial: Record<string, JsonSchema>): Schemas {
   return {
     all,
     add(shape, io, name) {
-      const { $defs, ...schema } = toJsonSchema(shape, io);
+      const { $defs, ...schema } = toDescribedSchema(shape, io);
       for (const [defined, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>))
-        all[defined] = describeFields(toComponent(definition, io), defined);
+        all[defined] = describeFields(toComponent(definition, io));
       const own = toComponent(schema, io);
       if (typeof own.$ref === 'string') return own;
-      all[name] = describeFields(own, name);
+      all[name] = describeFields(own);
       return { $ref: `#/components/schemas/${name}` };
     },
   };
 }
+
+/** Like toJsonSchema, and adds the text of `described` to each field as `fieldText`. */
+export const toDescribedSchema = (shape: z.ZodType, io: 'input' | 'output'): JsonSchema =>
+  toJsonSchema(shape, io, (schema) => {
+    const fieldText = fieldTexts.get(schema);
+    return fieldText && { fieldText };
+  });
 
 const toComponent = (schema: JsonSchema, io: 'input' | 'output'): JsonSchema => {
   const component = pointToComponents(schema, io);
   return io === 'input' ? withNulls(component) : component;
 };
 
-/** In a body, null means the same as not sent, wherever `createCleaner` of kit/http/body.ts goes: objects and lists. */
+/**
+ * In a body, a null field is treated as not sent. This holds wherever `createCleaner` (kit/http/request/body.ts)
+ * applies: in objects and lists.
+ */
 function withNulls(schema: JsonSchema): JsonSchema {
   const { properties, items, required = [] } = schema;
   return {
@@ -52,7 +62,7 @@ function withNulls(schema: JsonSchema): JsonSchema {
 
 function allowNull(schema: JsonSchema): JsonSchema {
   const { $ref, anyOf, type, const: only, enum: values = only === undefined ? undefined : [only], ...rest } = schema;
-  if ($ref !== undefined) return { anyOf: [schema, { type: 'null' }] };
+  if ($ref !== undefined) return { anyOf: [schema, { type: 'null' }], fieldText: rest.fieldText };
   if (Array.isArray(anyOf)) {
     return anyOf.some((option: JsonSchema) => option.type === 'null')
       ? schema
@@ -62,12 +72,13 @@ function allowNull(schema: JsonSchema): JsonSchema {
   return { ...rest, type: [type, 'null'].flat(), ...(Array.isArray(values) && { enum: [...values, null] }) };
 }
 
-/** Answers may gain fields within 1.x, so their schemas are not closed. */
+/** Responses may gain fields within 1.x, so their schemas allow additional properties. */
 function pointToComponents<Node>(node: Node, io: 'input' | 'output'): Node {
   if (Array.isArray(node)) return node.map((item) => pointToComponents(item, io)) as Node;
   if (typeof node !== 'object' || node === null) return node;
-  // What a shape says beside such a reference is for the serialisers.
-  if ('$ref' in node && String(node.$ref).startsWith('#/components/')) return { $ref: node.$ref } as Node;
+  // Other members next to such a reference are only for the serialisers.
+  if ('$ref' in node && String(node.$ref).startsWith('#/components/'))
+    return { $ref: node.$ref, ...('fieldText' in node && { fieldText: node.fieldText }) } as Node;
   return Object.fromEntries(
     Object.entries(node)
       .filter(
@@ -75,44 +86,43 @@ function pointToComponents<Node>(node: Node, io: 'input' | 'output'): Node {
           !(io === 'output' && key === 'additionalProperties' && value === false) &&
           !(key === 'id' && typeof value === 'string'),
       )
-      .map(([key, value]) => [
-        key,
-        key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : pointToComponents(value, io),
-      ]),
+      .map(([key, value]) => [key, pointEntry(key, value, io)]),
   ) as Node;
 }
 
-/** The examples of fields are for building the examples of wholes. The document itself does not repeat them. */
+function pointEntry(key: string, value: unknown, io: 'input' | 'output'): unknown {
+  if (key === '$ref') return String(value).replace('#/$defs/', '#/components/schemas/');
+  return key === 'fieldText' ? value : pointToComponents(value, io); // contains no schemas
+}
+
+/** Field examples are used only to build examples of whole bodies. The document itself does not contain them. */
 export const withoutFieldExamples = (schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> =>
   JSON.parse(JSON.stringify(schemas, (key, value) => (key === 'examples' && Array.isArray(value) ? undefined : value)));
 
-/** Adds the texts of fields.ts, also to the fields of nested objects. */
-function describeFields(schema: JsonSchema, name: string): JsonSchema {
-  const described = Object.fromEntries(
+/**
+ * Turns the texts of fields, including nested fields, into descriptions and examples. List items get no description.
+ */
+function describeFields<Node>(node: Node): Node {
+  if (Array.isArray(node)) return node.map(describeFields) as Node;
+  if (typeof node !== 'object' || node === null) return node;
+  const { fieldText: _, ...schema } = node as JsonSchema;
+  return Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [
       key,
-      key === 'properties'
-        ? describeProperties(value as Record<string, JsonSchema>, name)
-        : describeNested(value, name),
+      key === 'properties' ? describeProperties(value as Record<string, JsonSchema>) : describeFields(value),
     ]),
-  );
-  return described;
+  ) as Node;
 }
 
-const describeNested = (node: unknown, name: string): unknown => {
-  if (Array.isArray(node)) return node.map((item) => describeNested(item, name));
-  return typeof node === 'object' && node !== null ? describeFields(node as JsonSchema, name) : node;
-};
-
-const describeProperties = (properties: Record<string, JsonSchema>, name: string): JsonSchema =>
+const describeProperties = (properties: Record<string, JsonSchema>): JsonSchema =>
   Object.fromEntries(
     Object.entries(properties).map(([key, property]) => {
-      const { text, example } = fields[`${name}.${key}`] ?? fields[key] ?? {};
+      const { text, example } = (property.fieldText ?? {}) as Partial<FieldText>;
       return [
         key,
         {
-          ...describeFields(property, name),
-          ...(property.description === undefined && text !== undefined && { description: text }),
+          ...describeFields(property),
+          ...(text !== undefined && { description: text }),
           ...(example !== undefined && { examples: [example] }),
         },
       ];

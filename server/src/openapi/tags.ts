@@ -1,11 +1,11 @@
-// Owns the tags of the document: the features of the product, in its order.
+// The document's tags, which are the product's features, in order.
 import type { Route } from '../core/auth/route.ts';
 
 export const tags: readonly { readonly name: string; readonly description: string }[] = [
   { name: 'apps', description: 'Apps, their files, secrets, sharing and users.' },
   { name: 'entities', description: "An app's data: schemas with row and field rules, and records." },
   { name: 'agents', description: 'Agents, conversations and memories.' },
-  { name: 'analytics', description: 'Events of what people do in an app, and counts of its users.' },
+  { name: 'analytics', description: 'Events that record what people do in an app, and counts of its users.' },
   {
     name: 'ads',
     description:
@@ -27,11 +27,11 @@ export const tags: readonly { readonly name: string; readonly description: strin
   { name: 'credits', description: 'Credits: balance, ledger and limits.' },
   { name: 'audit', description: 'The audit log and its verification.' },
   { name: 'accounts', description: 'Sign-in, sessions, tokens and keys.' },
-  { name: 'operator', description: 'What the operator of the installation may do.' },
+  { name: 'operator', description: 'Operations for operators of the installation.' },
   { name: 'installation', description: 'Health, metrics and this document.' },
 ];
 
-/** The first that matches, by what the path begins with or contains. */
+/** The first rule that matches a path determines its tag. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/\/webhooks/, 'webhooks'],
   [/\/external-auth|^\/connect\//, 'connectors'],

@@ -1,5 +1,5 @@
-// Tests the two roles of PostgreSQL: one owns the database and migrates it, the other runs the product. The run role may
-// change rows, but no table, function or sealed audit entry.
+// Tests the two PostgreSQL roles. One role owns the database and migrates it, and the other runs the product. The run
+// role may change rows, but not tables, functions or sealed audit entries.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ describe('plinth migrate', () => {
   it('refuses a run role that does not exist or could not be limited', async () => {
     const refusal = (text: string) => ({ stderr: expect.stringMatching(text) });
     await expect(asStranger.plinth('migrate')).rejects.toMatchObject(
-      refusal('"nobody" of DATABASE_URL does not exist'),
+      refusal('"nobody" in DATABASE_URL does not exist'),
     );
     await expect(asSuperuser.plinth('migrate')).rejects.toMatchObject(refusal("can't be limited: it is a superuser"));
   });
@@ -80,7 +80,7 @@ describe('plinth migrate', () => {
 });
 
 describe('the run role', () => {
-  it('runs an API process and a worker: sign-in, records, the audit log, an export', { timeout: 120_000 }, async () => {
+  it('runs an API process and a worker: sign-in, records, the audit log, an export', async () => {
     const as = (await plinth('bootstrap', '--email', 'a@example.com', '--name', 'A', '--workspace', 'W')).stdout.trim();
     const { url } = await startApi();
     await start('worker', /"msg":"worker started"/);
@@ -107,14 +107,12 @@ describe('the run role', () => {
       .poll(() => send('GET', '/api/workspace/audit-log/verify'))
       .toMatchObject({ valid: true, unsealed: 0, broken_at: null });
     const { export_id } = await send('POST', '/api/workspace/export');
-    await expect
-      .poll(async () => (await send('GET', `/api/workspace/export/${export_id}`)).state, { timeout: 30_000 })
-      .toBe('ready');
+    await expect.poll(async () => (await send('GET', `/api/workspace/export/${export_id}`)).state).toBe('ready');
     const archive = join(folder, 'exports', `${export_id}.tar.gz`);
     expect((await plinth('import', archive)).stdout).toContain('imported as workspace');
   });
 
-  // Each statement, and what PostgreSQL answers.
+  // Each case is a statement and the error that PostgreSQL raises.
   it.each([
     ["update audit_entries set type = 'x'", 'permission denied for table audit_entries'],
     ['delete from audit_entries', 'permission denied for table audit_entries'],

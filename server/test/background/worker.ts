@@ -1,4 +1,5 @@
-// A worker process for tests, with rows that kill, block or wait: `worker.ts URL SLOTS`. Prints its state as JSON lines.
+// A worker process for tests, whose rows kill it, block it or wait. Usage: `worker.ts URL SLOTS`. Prints its state as
+// JSON lines.
 import { sql } from 'kysely';
 import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
 import { acquireSlot } from '../../src/kit/background/workers/slots.ts';

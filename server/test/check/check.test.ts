@@ -1,4 +1,4 @@
-// Which suites a change touches, and which failed tests are run once more.
+// Tests which suites a change touches, and which failed tests are rerun.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -32,29 +32,57 @@ describe('a changed file', () => {
   const touchedBy = (path: string) => suites.filter((suite) => findTouching(suite, [path])).map(({ name }) => name);
 
   it('touches the suites that judge its folder', () => {
-    expect(touchedBy('server/src/features/billing/customer.ts')).toEqual(['advertising']);
-    expect(touchedBy('server/src/features/security/code/sinks.ts')).toEqual(['crashes', 'scans']);
+    expect(touchedBy('server/src/features/billing/customer.ts')).toEqual(['advertising', 'growth', 'specification']);
+    expect(touchedBy('server/src/features/security/code/sinks.ts')).toEqual([
+      'crashes',
+      'growth',
+      'scans',
+      'specification',
+    ]);
   });
 
   it('touches the suites whose folders import its module', () => {
-    expect(touchedBy('server/src/kit/jq/pool.ts')).toEqual(['crashes', 'guides', 'run failures']);
-    expect(touchedBy('server/src/gateways/payments/types.ts')).toEqual(['advertising']);
+    expect(touchedBy('server/src/kit/jq/pool.ts')).toEqual([
+      'crashes',
+      'growth',
+      'guides',
+      'run failures',
+      'specification',
+    ]);
+    expect(touchedBy('server/src/gateways/payments/types.ts')).toEqual([
+      'advertising',
+      'growth',
+      'operation',
+      'specification',
+    ]);
   });
 
   it('touches the suite that it belongs to, and those whose tests are made with it', () => {
     expect(touchedBy('server/test/e2e/backup.test.ts')).toEqual(['operation']);
-    expect(touchedBy('server/test/support/launching.ts')).toEqual(['advertising']);
-    expect(touchedBy('sandbox/src/coding-conversation.ts')).toEqual([]);
+    expect(touchedBy('server/test/support/launching.ts')).toEqual(['advertising', 'specification']);
+  });
+
+  it('touches the suites whose tests are made with something that imports it', () => {
+    expect(touchedBy('sandbox/src/coding-conversation.ts')).toContain('coding sessions');
+    expect(touchedBy('server/test/e2e/command.ts')).toContain('guides');
   });
 
   it('touches every suite if all of them depend on it', () => {
-    for (const path of ['package-lock.json', 'server/migrations/0001_access.sql', 'vitest.config.ts', '.ci/run'])
+    for (const path of [
+      'package-lock.json',
+      'server/src/app.ts',
+      'server/src/app/features.ts',
+      'server/src/config/keys.ts',
+      'server/migrations/0001_access.sql',
+      'vitest.config.ts',
+      '.ci/run',
+    ])
       expect(touchedBy(path)).toHaveLength(suites.length);
   });
 
   it('touches none if no suite judges it', () => {
     expect(touchedBy('README.md')).toEqual([]);
-    expect(touchedBy('server/src/features/folders/folder.ts')).toEqual([]);
+    expect(touchedBy('server/test/e2e/starter.test.ts')).toEqual([]);
   });
 });
 
@@ -77,10 +105,14 @@ describe('a failed test', () => {
 
   it.each([
     ['kit', 'server/src/kit/http/faults.test.ts'],
-    ['core', 'server/src/core/auth/failed-lookups.test.ts'],
+    ['core', 'server/src/core/auth/request/failed-lookups.test.ts'],
     ['a derived matrix', 'server/test/derived/guards.test.ts'],
     ['the sandbox', 'server/test/e2e/hostile-repositories.test.ts'],
     ['random cases', 'server/src/features/audit/audit.test.ts'],
+    ['hidden data', 'server/src/features/entities/records/oracles.test.ts'],
+    ['the rights of database roles', 'server/test/background/database-roles.test.ts'],
+    ['signatures', 'server/src/features/webhooks/signing.test.ts'],
+    ['connectors', 'server/src/gateways/oauth/oauth.test.ts'],
   ])('is final if it is one of %s', (_, file) => {
     expect(listRepeatable({ ...one, failed: 2, failedFiles: [agents, file] })).toEqual([]);
   });

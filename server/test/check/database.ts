@@ -1,7 +1,8 @@
-// Owns the PostgreSQL server of a check. Its data is thrown away, so it need not wait for the disk: creating and dropping the
-// database of each test file takes a tenth of the time. Nor is it vacuumed: no database lives that long.
+// A check's PostgreSQL server. Its data is discarded afterwards, so the server does not wait for the disk, and
+// creating and dropping each test file's database takes a tenth of the time. Autovacuum is off, because no database
+// lives long enough to need it.
 import { existsSync } from 'node:fs';
-import { startPostgres } from '../../../bench/lib/postgres.ts';
+import { startPostgres } from '../../../harness/postgres.ts';
 
 const settings = {
   max_connections: '300',
@@ -15,9 +16,13 @@ const settings = {
   max_wal_size: '8GB',
 };
 
-/** Starts a server for the steps of this process, unless TEST_DATABASE_URL names one. It stops with the process. */
+/** Starts a server for this process's steps, unless TEST_DATABASE_URL names one. The server stops with the process. */
 export async function prepareDatabase(): Promise<void> {
-  if (process.env.TEST_DATABASE_URL !== undefined || !existsSync('/usr/lib/postgresql')) return;
+  if (process.env.TEST_DATABASE_URL !== undefined) return;
+  if (!existsSync('/usr/lib/postgresql')) {
+    console.log('PostgreSQL is not in /usr/lib/postgresql: the tests use the server at 127.0.0.1:5432');
+    return;
+  }
   const { port, stop } = await startPostgres(settings);
   process.once('exit', stop);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

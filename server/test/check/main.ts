@@ -1,17 +1,21 @@
-// Owns the tiers of checks and the steps of each. The last line printed is "N passed, N failed".
+// The tiers of checks and their steps. The last line printed is "N passed, N failed".
 //
 // | Command | Runs |
 // |---|---|
-// | npm run check | what every change must pass |
+// | npm run check | the checks that every change must pass |
 // | npm run check:touched | the suites (suites.ts) that the change touches |
 // | npm run check -- touched | both, as CI does |
 // | npm run check:all | every suite, with all random cases |
+import { join } from 'node:path';
 import { prepareDatabase } from './database.ts';
 import { listRepeatable } from './repeat.ts';
 import { clearResults, countAsPassed, readResults } from './results.ts';
+import { root } from './root.ts';
 import { runAlone, runTogether } from './steps.ts';
 import { everyChange, suites } from './suites.ts';
 import { findTouched } from './touched.ts';
+
+process.env.NODE_COMPILE_CACHE ??= join(root, '.cache/compiled'); // shared, because every step loads the same modules
 
 const tiers = process.argv.slice(2);
 const isAll = tiers.includes('all');
@@ -40,12 +44,12 @@ async function checkBehaviour(): Promise<boolean> {
   const environment = { TEST_SUITES: selected.join(), ...(isAll && { ALL_CASES: '1' }) };
   const isPassed = await runAlone({ name: 'tests', command: ['vitest', 'run'], environment });
   if (!isPassed && !(await repeatFailed())) return false;
-  // Only all tests together observe every answer that is declared.
+  // Only the full test suite produces every declared response.
   const whole = isWhole ? ['--whole'] : [];
   return runAlone({ name: 'answers', command: ['node', 'server/test/support/observed.ts', ...whole] });
 }
 
-/** Runs the files of tests that failed once more, if that is allowed. Their first failure has been printed. */
+/** Reruns the files whose tests failed, if a rerun is allowed. The first failure has already been printed. */
 async function repeatFailed(): Promise<boolean> {
   const files = listRepeatable(readResults());
   const command = ['vitest', 'run', ...files];

@@ -1,5 +1,6 @@
-// Owns which failed tests are run once more, because a busy machine must not refuse a change. Tests of security and of random
-// cases never are: a fault that shows itself in one run of two is a fault.
+// Decides which failed tests are rerun, because a busy machine should not fail a change. Only tests of whole
+// installations and of features that wait for other systems are rerun. All other failures are final, especially in
+// security tests and random cases, because a fault that appears in only half of the runs is still a fault.
 import { readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import type { Results } from './results.ts';
@@ -7,23 +8,21 @@ import { root } from './root.ts';
 
 const maxRepeated = 3;
 
-const neverRepeated = [
-  'server/src/{core,kit}/**',
-  'server/src/features/{accounts,app-users,security}/**',
-  'server/src/features/entities/{explain,rules}/**',
-  'server/src/gateways/{browser,command-sandbox}/**',
-  'server/test/*',
-  'server/test/check/**',
-  'server/test/derived/**',
-  'server/test/e2e/{hostile-repositories,page-check,published-apps,session-network}.test.ts',
+const repeatable = [
+  'server/src/features/{ads,agents,browser-tests,builder}/**',
+  'server/src/features/coding-sessions/turn/{limits,recovery,turn}.test.ts',
+  'server/src/features/workflows/runs/**',
+  'server/test/e2e/{ads-report,agents,backup,browser-session,browser-tests,builder,builder-page,building,coding-crashes}.test.ts',
+  'server/test/e2e/{coding-guide,events-guide,first-hour,import,processes,publish-crashes,reload,scan-crashes}.test.ts',
+  'server/test/e2e/{starter,tracking,webhooks,workflow-crashes,workflows-guide}.test.ts',
 ];
 const drawsCases = /fast-check|support\/(cases|rule-agreement|rule-cases)\.ts/;
 
-/** The files to run once more; none if the failures stand. */
+/** Returns the files to rerun. Empty if the failures are final. */
 export function listRepeatable({ failed, failedFiles, hasOtherErrors }: Results): readonly string[] {
   const isFinal = hasOtherErrors || failed === 0 || failed > maxRepeated || !failedFiles.every(mayBeRepeated);
   return isFinal ? [] : failedFiles;
 }
 
 const mayBeRepeated = (file: string): boolean =>
-  !neverRepeated.some((glob) => matchesGlob(file, glob)) && !drawsCases.test(readFileSync(join(root, file), 'utf8'));
+  repeatable.some((glob) => matchesGlob(file, glob)) && !drawsCases.test(readFileSync(join(root, file), 'utf8'));

@@ -1,5 +1,5 @@
-// Owns the results of a run of the tests: which failed, for the steps after it, and what took the time, for people. Vitest loads
-// this file as a reporter.
+// A test run's results: the failed tests, which the next steps need, and the slowest tests, which are printed.
+// Vitest loads this file as a reporter.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
@@ -11,13 +11,13 @@ const resultsFile = join(root, '.cache/tests.json');
 export interface Results {
   readonly passed: number;
   readonly failed: number;
-  /** Paths from the root of the repository. */
+  /** Paths relative to the repository root. */
   readonly failedFiles: readonly string[];
-  /** Something other than a test failed: an import, a hook, a promise that nobody awaited. */
+  /** Whether something other than a test failed, such as an import, a hook or an unhandled rejection. */
   readonly hasOtherErrors: boolean;
 }
 
-/** If the tests did not run to their end, there are no results. */
+/** Reports an error and no tests if the test run did not finish. */
 export function readResults(): Results {
   try {
     return JSON.parse(readFileSync(resultsFile, 'utf8'));
@@ -28,7 +28,7 @@ export function readResults(): Results {
 
 export const clearResults = (): void => rmSync(resultsFile, { force: true });
 
-/** The tests that failed have passed at their second attempt. */
+/** Counts the failed tests as passed, because they passed on the second attempt. */
 export function countAsPassed(): void {
   const { passed, failed } = readResults();
   save({ passed: passed + failed, failed: 0, failedFiles: [], hasOtherErrors: false });

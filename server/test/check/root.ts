@@ -1,4 +1,4 @@
-// Owns the path of the repository.
+// The path to the repository root.
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));

@@ -1,7 +1,7 @@
-// Owns what happens before each test file: random cases get their seed, and the processor time of the file is measured.
+// Runs before each test file. Seeds the random cases and measures the file's CPU time.
 import fc from 'fast-check';
 import { afterAll } from 'vitest';
-import { cpuMsWithChildren } from '../../../bench/lib/cpu.ts';
+import { cpuMsWithChildren } from '../../../harness/cpu.ts';
 import { seed } from '../support/cases.ts';
 
 declare module 'vitest' {
@@ -12,10 +12,10 @@ declare module 'vitest' {
 
 fc.configureGlobal({ seed });
 
-/** Of this process and of those of its children that have ended. */
+/** The combined CPU time of this process and its children that have ended. */
 const readCpuMs = () => cpuMsWithChildren(process.pid, []);
 const cpuMsBefore = readCpuMs();
-// biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of the fixtures that a hook needs from the pattern
+// biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures the hook needs
 afterAll(({}, suite) => {
   suite.file.meta.cpuMs = readCpuMs() - cpuMsBefore;
 });

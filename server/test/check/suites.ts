@@ -1,16 +1,17 @@
-// Owns the list of suites that not every change must pass: what each tests with, and the folders that it judges. `npm run check`
-// runs all other tests. A suite here also runs if a change touches it (touched.ts).
+// The list of suites that not every change must pass: each suite's tests and the folders that it covers. `npm run
+// check` runs all other tests. A suite in this list runs only if a change touches it (touched.ts), or in `npm run
+// check:all`.
 import { matchesGlob } from 'node:path';
 
 export interface Suite {
   readonly name: string;
-  /** Files or folders of the product. */
+  /** The product's files and folders that the suite covers. */
   readonly judges: readonly string[];
-  /** Globs of test files. */
+  /** Globs that match the suite's test files. */
   readonly tests: readonly string[];
 }
 
-/** The name of all other tests. */
+/** The name for all tests outside these suites. */
 export const everyChange = 'every change';
 
 export const suites: readonly Suite[] = [
@@ -18,7 +19,7 @@ export const suites: readonly Suite[] = [
     name: 'advertising',
     judges: ['server/src/features/ads', 'server/src/features/billing', 'server/src/gateways/ad-platform'],
     tests: [
-      'server/src/features/ads/{campaigns/changes,launch/launch,launch/saga}.test.ts',
+      'server/src/features/ads/{changes/changes,launch/launch,launch/saga}.test.ts',
       'server/test/e2e/{ads-report,tracking}.test.ts',
     ],
   },
@@ -32,9 +33,17 @@ export const suites: readonly Suite[] = [
   },
   {
     name: 'coding sessions',
-    judges: ['server/src/features/coding-sessions', 'server/src/gateways/git-host', 'server/src/kit/git'],
+    judges: [
+      'docs/guides/coding-sessions.md',
+      'server/src/commands/demo',
+      'server/src/commands/dev',
+      'server/src/features/coding-sessions',
+      'server/src/gateways/git-host',
+      'server/src/kit/git',
+    ],
     tests: [
-      'server/src/features/coding-sessions/{limits,protection,recovery,shown-text,turn}.test.ts',
+      'server/src/features/coding-sessions/turn/{limits,protection,recovery,turn}.test.ts',
+      'server/src/features/coding-sessions/shown-text.test.ts',
       'server/src/gateways/git-host/*.test.ts',
       'server/test/e2e/{coding-crashes,coding-guide,session-page}.test.ts',
     ],
@@ -56,9 +65,17 @@ export const suites: readonly Suite[] = [
     tests: ['server/test/e2e/{agents,builder,publish-crashes,scan-crashes,workflow-crashes}.test.ts'],
   },
   {
+    name: 'growth',
+    judges: ['server/src/core', 'server/src/features', 'server/src/kit'],
+    tests: ['server/test/derived/{growth,lookup-plans}.test.ts'],
+  },
+  {
     name: 'guides',
     judges: [
+      'docs/generated/openapi.json',
       'docs/guides',
+      'server/src/commands/demo',
+      'server/src/commands/dev',
       'server/src/features/analytics',
       'server/src/features/webhooks',
       'server/src/features/workflows',
@@ -75,18 +92,20 @@ export const suites: readonly Suite[] = [
       'docs/operate',
       'server/plinth.js',
       'server/src/commands',
+      'server/src/config',
       'server/src/config.ts',
       'server/src/features/workspaces',
       'server/src/main.ts',
     ],
     tests: [
       'server/test/background/database-roles.test.ts',
-      'server/test/e2e/{backup,command-line,import,production,reload}.test.ts',
+      'server/test/e2e/{backup,command-line,doctor,doctor-model,doctor-secrets,import,production,reload}.test.ts',
     ],
   },
   {
     name: 'pages',
     judges: [
+      'docs/generated/openapi.json',
       'server/src/features/accounts',
       'server/src/features/app-users',
       'server/src/features/builder',
@@ -97,7 +116,10 @@ export const suites: readonly Suite[] = [
       'server/src/features/publishing',
       'server/src/openapi',
     ],
-    tests: ['server/test/e2e/{building,connectors,invitation,pages,published-apps,reference,runtime-client}.test.ts'],
+    tests: [
+      'sandbox/src/pages/pages.test.ts',
+      'server/test/e2e/{building,connectors,invitation,pages,published-apps,reference,runtime-client,sibling-domain}.test.ts',
+    ],
   },
   {
     name: 'run failures',
@@ -110,12 +132,17 @@ export const suites: readonly Suite[] = [
     tests: ['server/src/features/security/{security,code/children,code/process}.test.ts'],
   },
   {
+    name: 'specification',
+    judges: ['server/src/core', 'server/src/features'],
+    tests: ['server/test/specification/*.test.ts'],
+  },
+  {
     name: 'storage',
     judges: ['server/src/gateways/storage'],
     tests: ['server/src/gateways/storage/*.test.ts'],
   },
 ];
 
-/** The suite of a test file; undefined if every change runs it. */
+/** Returns a test file's suite. Undefined if the file runs for every change. */
 export const findSuite = (file: string): Suite | undefined =>
   suites.find(({ tests }) => tests.some((glob) => matchesGlob(file, glob)));

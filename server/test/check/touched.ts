@@ -1,20 +1,27 @@
-// Owns which suites a change touches: those that judge a folder in which something has changed, or that test with something that
-// has changed. On a branch, everything since it left main counts as changed; on main, the last 60 commits.
+// Determines which suites a change touches. A suite is touched if a folder that it covers has changed, or a file that
+// its tests depend on. On a branch, everything since it diverged from main counts as changed. On main, the last 60
+// commits count.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from './root.ts';
 import type { Suite } from './suites.ts';
 
 const commitsOnMain = 60;
 
-/** What every suite depends on. */
+/** Files and folders that every suite depends on. */
 const sharedByAll = [
   '.ci/',
   'package.json',
   'package-lock.json',
   'server/migrations/',
   'server/package.json',
+  // These files assemble the product.
+  'server/src/app.ts',
+  'server/src/app/',
+  'server/src/config.ts',
+  'server/src/config/',
+  'server/src/events.ts',
   'server/test/check/',
   'vitest.config.ts',
 ];
@@ -32,7 +39,7 @@ export function findTouched(suites: readonly Suite[]): Suite[] {
   return suites.filter((_, index) => reasons[index] !== undefined);
 }
 
-/** The first of the changed files that concerns the suite. */
+/** Returns the first changed file that touches the suite. */
 export function findTouching(suite: Suite, changed: readonly string[]): string | undefined {
   const places = [...sharedByAll, ...suite.judges, ...listTests(suite), ...listModules(suite)];
   return changed.find((path) => places.some((place) => isInside(path, place)));
@@ -44,28 +51,42 @@ const isInside = (path: string, place: string): boolean =>
 export const listTests = ({ tests }: Pick<Suite, 'tests'>): string[] => globSync(tests, { cwd: root });
 
 /**
- * The modules that a suite's folders and tests import directly: of the product those that features share, and what tests are
- * made with.
+ * Returns the modules that a suite's folders and tests import. Product modules in kit, core and gateways are included
+ * only if they are imported directly. The tests' own modules are followed through their imports.
  */
 function listModules(suite: Suite): string[] {
-  const folders = suite.judges.map((place) => (place.endsWith('.ts') ? place : `${place}/**/*.ts`));
-  const sources = [...globSync(folders, { cwd: root }), ...listTests(suite)];
-  return [...new Set(sources.flatMap(listImports).map(toModule))].filter((module) => module !== undefined);
+  const folders = suite.judges.filter((place) => !/\.(md|json)$/.test(place));
+  const judged = globSync(
+    folders.map((place) => (place.endsWith('.ts') ? place : `${place}/**/*.ts`)),
+    { cwd: root },
+  );
+  const tests = listTests(suite);
+  const madeWith = new Set<string>();
+  for (const file of tests) addMadeWith(file, madeWith);
+  const shared = [...judged, ...tests].flatMap(listImports).map(toModule);
+  return [...new Set(shared.filter((module) => module !== undefined)), ...madeWith];
 }
 
-/** Paths of the relative imports of a file, such as `server/src/kit/http/answer.ts`. */
+/** Adds the test modules that a file imports, directly or indirectly. */
+function addMadeWith(file: string, madeWith: Set<string>): void {
+  for (const path of listImports(file)) {
+    if (!/^(?:server\/test|drills|harness|sandbox)\//.test(path) || madeWith.has(path) || !existsSync(join(root, path)))
+      continue;
+    madeWith.add(path);
+    addMadeWith(path, madeWith);
+  }
+}
+
+/** Returns the paths of a file's relative imports, such as `server/src/kit/http/answer.ts`. */
 function listImports(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
   return [...text.matchAll(/(?:from|import) ?\(?'(\.[^']+)'/g)].map(([, path = '']) => join(dirname(file), path));
 }
 
-/** `server/src/kit/http/answer.ts` belongs to `server/src/kit/http`; what tests are made with is a module file by file. */
-function toModule(path: string): string | undefined {
-  const [module] = /^server\/src\/(?:kit|core|gateways)\/[^/]+/.exec(path) ?? [];
-  return module ?? (/^(?:server\/test|sandbox)\//.test(path) ? path : undefined);
-}
+/** For example, `server/src/kit/http/answer.ts` belongs to `server/src/kit/http`. */
+const toModule = (path: string): string | undefined => /^server\/src\/(?:kit|core|gateways)\/[^/]+/.exec(path)?.[0];
 
-/** The commit since which everything counts as changed. Undefined if the history does not reach so far. */
+/** Returns the commit that changes are compared with. Undefined if the history is too short. */
 function findBase(): string | undefined {
   const head = tryGit('rev-parse', 'HEAD');
   const fork = tryGit('merge-base', 'origin/main', 'HEAD') ?? tryGit('merge-base', 'main', 'HEAD');
@@ -73,10 +94,13 @@ function findBase(): string | undefined {
   return tryGit('rev-parse', '--verify', '--quiet', `HEAD~${commitsOnMain}`);
 }
 
-/** With what is not committed yet. */
+/** Returns the files changed since `base`, including uncommitted files. */
 function listChanged(base: string): string[] {
   const list = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n');
-  const paths = [...list('diff', '--name-only', base), ...list('ls-files', '--others', '--exclude-standard')];
+  const paths = [
+    ...list('diff', '--name-only', '--no-renames', base),
+    ...list('ls-files', '--others', '--exclude-standard'),
+  ];
   return paths.filter((path) => path !== '');
 }
 

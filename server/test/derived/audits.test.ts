@@ -1,5 +1,5 @@
-// Owns the check that every operation which can change something declares its audit entries. Whether it writes them is
-// checked after every test file, for all changes that its tests made (see server/test/support/world.ts).
+// Checks that every operation that can change something declares its audit entries. After every test file, all changes
+// made by its tests are checked for their entries (see server/test/support/world.ts).
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { listRoutes } from '../../describe/routes.ts';

@@ -1,6 +1,6 @@
-// Owns the check that every operation in a workspace works in a share of the database: while the shares are taken, it is
-// refused with 503 `busy` before its body is parsed. The guards are real, except that nested rows are not loaded; a marker
-// takes the place of the handlers.
+// Checks that every operation in a workspace runs within a share of the database. While all shares are taken,
+// operations are rejected with 503 `busy` before the body is parsed. The guards are real, except that nested rows are
+// not loaded. A marker replaces the handlers.
 import { describe, expect, it } from 'vitest';
 import type { Route } from '../../src/core/auth/route.ts';
 import type { WorkKind } from '../../src/kit/db/shares.ts';
@@ -12,7 +12,7 @@ const world = await startWorld({
     (stubHandlers?.(routes) ?? []).map((route) => ({ ...route, access: { ...route.access, loadNested: undefined } })),
 });
 
-/** Takes all shares of a new workspace, and all places of its queue, so that nothing waits. */
+/** Creates a workspace and takes all of its shares and queue places, so no request can wait. */
 async function createBusyWorkspace(kind: WorkKind) {
   const owner = await world.person(`${kind}@example.com`, { is_operator: true });
   const workspace = await world.workspace(owner);
@@ -44,7 +44,7 @@ async function createBusyWorkspace(kind: WorkKind) {
 const isOfWorkspace = ({ credentials, access }: Route) =>
   credentials !== 'open' || access.lookUpAnonymous !== undefined;
 const inWorkspace = world.app.routes.filter((route) => isOfWorkspace(route) && route.work !== 'outside');
-const isSlow = (route: Route) => route.work === 'slow';
+const isSlow = (route: Route) => route.work === 'slow' || route.work === 'patient';
 
 describe('while the shares of its workspace are taken', () => {
   it('every operation is refused with 503 busy', async () => {
@@ -62,7 +62,7 @@ describe('while the shares of its workspace are taken', () => {
   });
 });
 
-/** Lists that are never long, because there is a maximum of what they list, or that only operators read, page by page. */
+/** Lists that are always short because the number of items is limited, and paged lists for operators. */
 const shortLists = [
   'listBrowserSessions',
   'listTokens',

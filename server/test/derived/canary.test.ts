@@ -1,5 +1,5 @@
-// Owns the check that credentials do not leak: they are sent in every place of a request where a caller could put them,
-// and then searched for in the log, in error answers and in all tables.
+// Checks that credentials do not leak. They are sent in every part of a request where a caller could put them, and then
+// searched for in the log, in error responses and in all tables.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { CallOptions } from '../support/client.ts';
@@ -30,7 +30,7 @@ const canaries = [
 const errorBodies: string[] = [];
 for (const route of world.app.routes) {
   for (const canary of canaries) {
-    await world.resetRateLimits(); // an address that has sent six unknown credentials in a minute waits for its answers
+    await world.resetRateLimits(); // six unknown credentials per minute delay an address's responses
     const path = route.path.replace(/\{\w+\}/g, canary);
     const sent: CallOptions[] = [
       { headers: { authorization: `Bearer ${canary}` } },
@@ -49,7 +49,7 @@ for (const route of world.app.routes) {
     }
   }
 }
-// An unexpected error is logged. That line must not contain the request either.
+// Causes an unexpected error, whose log line must not contain the request either.
 await world.db.schema.alterTable('folders').renameTo('folders_renamed').execute();
 await world.call('GET', `/api/app-folders/tree?token=${canaries[0]}`, { as: canaries[0] });
 await world.db.schema.alterTable('folders_renamed').renameTo('folders').execute();

@@ -1,5 +1,5 @@
-// ADS_DEFAULT_CURRENCY may be every currency in which campaigns have budgets. The setting lists them itself, because settings know
-// no feature.
+// Tests that ADS_DEFAULT_CURRENCY accepts every currency that campaign budgets can use. The setting has its own list,
+// because settings must not depend on features.
 import { expect, it } from 'vitest';
 import { newKeys } from '../../src/commands/keys.ts';
 import { readConfig } from '../../src/config.ts';

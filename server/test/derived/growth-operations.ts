@@ -1,5 +1,5 @@
-// Owns the operations that the growth test runs as a whole, because their work depends on what they read in a body: each with
-// the largest size it accepts and the answer it gives.
+// The operations that the growth test runs end to end, because their work depends on the body's content. Each has
+// the largest size that it accepts and its expected status.
 import { newId } from '../../src/kit/ids.ts';
 
 export interface Answer {
@@ -15,7 +15,7 @@ export type Call = (
 ) => Promise<Answer>;
 
 export interface MeasuredOperation {
-  /** In the unit of the operation: fields, records, files, … */
+  /** The size in the operation's own unit, such as fields, records or files. */
   readonly largest: number;
   readonly status: number;
   run(size: number): Promise<Answer>;
@@ -28,7 +28,7 @@ const fields = (count: number, value: (n: number) => unknown, prefix = 'f') =>
 const choices = make(200, (n) => n.toString(36));
 const plain = { type: 'string' };
 
-/** A rule of about as many conditions and tests. */
+/** A rule with about `size` conditions and tests. */
 const rule = (size: number) => ({
   $or: make(Math.max(1, Math.floor(size / 10)), (n) => ({
     $and: make(9, (m) => ({ 'data.f0': { $ne: `${n} ${m}` } })),
@@ -52,7 +52,7 @@ const schemas = [
     unique: [['code']],
     rls: { read: rule(100), write: { $or: [{ user_condition: { role: 'admin' } }, rule(50)] } },
   },
-  // Few records, because upserts look through all of them until the key is built.
+  // Has few records, because upserts scan all records until the key is built.
   { name: 'Keyed', properties: { ...fields(4, () => plain), code: plain }, unique: [['code']], rls: everyone },
   { name: 'Wide', properties: { parts: { type: 'array', items: itemOfManyFields } }, rls: everyone },
   {
@@ -62,7 +62,7 @@ const schemas = [
   },
 ];
 
-/** Creates the entities that the operations use, and returns the operations by what they are. */
+/** Creates the entities that the operations use. Returns the operations by description. */
 export async function prepareOperations(call: Call, appPath: string): Promise<Record<string, MeasuredOperation>> {
   const records = `${appPath}/entities/Task`;
   let serial = 0;
@@ -87,8 +87,8 @@ export async function prepareOperations(call: Call, appPath: string): Promise<Re
     call('GET', `${records}?${new URLSearchParams({ limit: '1', ...query })}`);
   const filter = (query: object) => list({ q: JSON.stringify(query) });
   const syncFiles = (files: readonly object[]) => call('PUT', `${appPath}/files`, { files });
-  const large = () => ({ code: nextCode(), ...fields(4, () => 'x'.repeat(4_900)) }); // 500 of them are 10 MiB
-  /** Twenty records that have `size` items in all: a list may have 10,000. */
+  const large = () => ({ code: nextCode(), ...fields(4, () => 'x'.repeat(4_900)) }); // 500 of them make up 10 MiB
+  /** Creates twenty records with a total of `size` items, because one list may have at most 10,000. */
   const withItems = (field: string, size: number, item: (n: number) => unknown) =>
     make(20, () => ({ code: nextCode(), [field]: make(Math.ceil(size / 20), item) }));
 

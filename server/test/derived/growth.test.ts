@@ -1,6 +1,6 @@
-// Tests that no request takes CPU time out of proportion to its size: each distinct body schema is validated at three sizes up
-// to the largest body that its operation accepts, with bodies made to be as bad as the schema allows. Operations whose work
-// depends on what they read are run as a whole. A planted quadratic must be found by the same check.
+// Tests that no request uses CPU time out of proportion to its size. Each distinct body schema is validated at three
+// sizes up to the largest body that its operation accepts, with the worst bodies that the schema allows. Operations
+// whose work depends on the body's content run end to end. The same check must detect a planted quadratic algorithm.
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type AppDeps, createApp } from '../../src/app.ts';
@@ -13,6 +13,7 @@ import { createServer } from '../../src/kit/http/server.ts';
 import { body, list } from '../../src/kit/http/shapes.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { createLog } from '../../src/kit/log.ts';
+import { withOwnTurns } from '../support/own-turns.ts';
 import { startWorld } from '../support/world.ts';
 import { findExcess, formatPoints, listWorstBodies, measureGrowth, type Point, sizesUpTo } from './growth.ts';
 import { type Call, prepareOperations } from './growth-operations.ts';
@@ -20,7 +21,7 @@ import { fillPath, stubHandlers } from './stub-handlers.ts';
 
 const world = await startWorld();
 const measured: string[] = [];
-const maxTries = 3; // a busy machine can only add time
+const maxTries = 3; // repeated because a busy machine can make a measurement longer
 
 async function expectLinear(what: string, sizes: readonly number[], work: (size: number) => Promise<unknown>) {
   let points: Point[] = [];
@@ -41,7 +42,7 @@ describe('the body', () => {
       const bodies = new Map(
         sizesUpTo(maxBytes)
           .map(write)
-          .filter((text) => text.length <= maxBytes) // some can't be written to the byte
+          .filter((text) => text.length <= maxBytes) // some bodies cannot be written at exactly this length
           .map((text) => [text.length, text]),
       );
       await expectLinear(`${operation.name}, ${kind}`, [...bodies.keys()], async (size) => {
@@ -77,7 +78,7 @@ describe('the body', () => {
   });
 });
 
-/** The first route of each body schema and size limit. */
+/** Returns the first route for each combination of body schema and size limit. */
 function listDistinctBodies(routes: readonly Route[]): [string, Route][] {
   const distinct = new Map<string, Route>();
   for (const route of routes) {
@@ -88,7 +89,7 @@ function listDistinctBodies(routes: readonly Route[]): [string, Route][] {
   return [...distinct.values()].map((route) => [route.name, route]);
 }
 
-/** A server that lets everybody through, each as a workspace of their own, so that nobody waits for a turn. */
+/** A server that accepts every caller and gives each its own workspace, so no request waits for its turn. */
 function serveWithoutHandler(operation: Operation) {
   const routes = stubHandlers?.([{ ...(operation as Route), idempotency: undefined }]) ?? [];
   return createServer(routes, {
@@ -110,20 +111,9 @@ function serveWithoutHandler(operation: Operation) {
   });
 }
 
-/** The real routes without limits on their number, each request again as one of a workspace of its own. */
+/** The real routes without rate limits and byte budgets. */
 const withoutLimits: AppDeps['routes'] = (routes) =>
-  routes.map((route) => ({
-    ...route,
-    limit: perMinute(1e9, 'caller'),
-    bytes: undefined,
-    access: {
-      ...route.access,
-      decide: (lookup, exchange) => {
-        if (exchange.actor) exchange.actor = { ...exchange.actor, workspaceId: newId() };
-        return route.access.decide(lookup, exchange);
-      },
-    },
-  }));
+  withOwnTurns(routes.map((route) => ({ ...route, limit: perMinute(1e9, 'caller'), bytes: undefined })));
 
 const app = createApp(
   { ...world.config, STRICT_ANSWERS: false },

@@ -1,5 +1,5 @@
-// Owns what the growth test measures with: bodies that are as bad as a schema allows at a given size, the CPU time that a
-// request takes, and the judgement whether that time grows faster than the size.
+// The growth test's tools. They build the worst bodies that a schema allows at a given size, measure a request's
+// CPU time, and decide whether the time grows faster than the size.
 import type { JsonSchema } from '../../src/kit/http/json-schema.ts';
 
 export interface Point {
@@ -9,12 +9,12 @@ export interface Point {
 
 /** Times below this are noise. */
 const floorMs = 2;
-/** How much more than linear is tolerated. A quadratic takes 256 times as long at sixteen times the size. */
+/** The tolerated factor over linear growth. A quadratic algorithm takes 256 times as long at sixteen times the size. */
 const tolerance = 2.5;
-/** On any machine: linear is not enough if each value of a body takes as long as a whole schema. */
+/** An absolute limit, because linear growth is still too slow if each value takes very long. */
 const maxMs = 2_000;
 
-/** Says where the time grows faster than the size, or that it takes too long. Undefined if all is well. */
+/** Describes where the time grows faster than the size or exceeds the limit. Returns undefined if neither happens. */
 export function findExcess(points: readonly Point[]): string | undefined {
   for (const [index, large] of points.entries()) {
     for (const small of points.slice(0, index)) {
@@ -30,15 +30,15 @@ export function findExcess(points: readonly Point[]): string | undefined {
 export const formatPoints = (points: readonly Point[]): string =>
   points.map(({ size, cpuMs }) => `${String(size).padStart(9)}: ${cpuMs.toFixed(1).padStart(6)} ms`).join('');
 
-/** Three sizes, each at least 1. */
+/** Returns up to three sizes, each at least 1. */
 export const sizesUpTo = (largest: number): number[] => [
   ...new Set([64, 16, 1].map((part) => Math.max(1, Math.floor(largest / part)))),
 ];
 
-/** Small sizes are measured more than once, because the first time includes compiling the code. */
+/** Small sizes are measured repeatedly, because the first run includes compiling the code. */
 const maxRepetitions = 3;
 
-/** The CPU time of this thread that `work` takes at each size. */
+/** Measures the CPU time that `work` uses on this thread at each size. */
 export async function measureGrowth(
   sizes: readonly number[],
   work: (size: number) => Promise<unknown>,
@@ -62,13 +62,13 @@ async function measureCpu(work: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1000;
 }
 
-/** A body may have 150,000 values. More is refused before it is parsed, which would hide what they cost. */
+/** A body may have 150,000 values. Larger bodies are rejected before they are parsed, which would hide their cost. */
 const maxValues = 120_000;
 
-/** Writes a body of at most `bytes`. */
+/** Writes a body of at most `bytes` bytes. */
 export type WriteBody = (bytes: number) => string;
 
-/** The worst bodies of a schema by their kind. `maxBytes` is the largest that will be written. */
+/** Returns a schema's worst bodies by kind. `maxBytes` is the largest size that will be requested. */
 export function listWorstBodies(schema: JsonSchema, maxBytes: number): Record<string, WriteBody> {
   const valueBytes = Math.max(12, Math.ceil(maxBytes / maxValues));
   return {
@@ -79,7 +79,7 @@ export function listWorstBodies(schema: JsonSchema, maxBytes: number): Record<st
 
 interface BodySize {
   readonly bytes: number;
-  /** How long a value is, so that there are not too many. */
+  /** The length of a value, chosen so that a body does not have too many values. */
   readonly valueBytes: number;
 }
 
@@ -88,9 +88,12 @@ const typeOf = (schema: JsonSchema): unknown => (Array.isArray(schema.type) ? sc
 const mayBeLong = (schema: JsonSchema): boolean =>
   schema.enum === undefined && ['array', 'string', 'object'].includes(String(typeOf(schema)));
 
-const oddText = '\\ud83d\\ude00\\u00e9\\"'; // as JSON
+const oddText = '\\ud83d\\ude00\\u00e9\\"'; // JSON escapes
 
-/** Values of the right types, as long as they can be: long lists, long strings full of escapes, wide objects. */
+/**
+ * Writes values of the right types that are as long as possible: long lists, long strings full of escapes, and wide
+ * objects.
+ */
 function writeFitting(schema: JsonSchema, { bytes, valueBytes }: BodySize, seed = 0): string {
   if (Array.isArray(schema.enum)) return JSON.stringify(schema.enum[0]);
   switch (typeOf(schema)) {
@@ -98,12 +101,12 @@ function writeFitting(schema: JsonSchema, { bytes, valueBytes }: BodySize, seed 
       const items = (schema.items ?? {}) as JsonSchema;
       const itemSize = { bytes: valueBytes * (fieldsOf(items).length + 2), valueBytes };
       const write = (n: number) => writeFitting(items, itemSize, n).padEnd(itemSize.bytes);
-      const count = Math.max(1, Math.floor((bytes - 2) / (write(0).length + 6))); // later ones are a little longer
+      const count = Math.max(1, Math.floor((bytes - 2) / (write(0).length + 6))); // later items are slightly longer
       return `[${Array.from({ length: count }, (_, n) => write(n)).join()}]`;
     }
     case 'object': {
       const fields = fieldsOf(schema);
-      const long = fields.filter(([, field]) => mayBeLong(field)).length + 1; // one part for unknown fields
+      const long = fields.filter(([, field]) => mayBeLong(field)).length + 1; // one share is for unknown fields
       const share = Math.floor((bytes - fields.reduce((sum, [name]) => sum + name.length + 12, 2)) / long);
       const known = fields.map(
         ([name, field]) => `"${name}":${writeFitting(field, { bytes: share, valueBytes }, seed)}`,
@@ -121,7 +124,7 @@ function writeFitting(schema: JsonSchema, { bytes, valueBytes }: BodySize, seed 
 
 const wrongValues = ['{"k":1e308}', '[[[[0]]]]', '"\\ud800"', 'null', '-1e999'];
 
-/** As many faults as there can be: wrong types and items, unknown fields, nesting, long keys, huge numbers. */
+/** Writes as many faults as possible: wrong types and items, unknown fields, nesting, long keys, and huge numbers. */
 function writeFaulty(schema: JsonSchema, size: BodySize): string {
   if (typeOf(schema) === 'array') return writeWrongList(size);
   const fields = fieldsOf(schema);
@@ -139,7 +142,7 @@ function writeWrongList({ bytes, valueBytes }: BodySize): string {
   return `[${Array.from({ length: count }, () => some).join()}]`;
 }
 
-/** Different fields that no schema knows. */
+/** Writes distinct fields that no schema defines. */
 function writeUnknownFields({ bytes, valueBytes }: BodySize): string {
   const count = Math.max(0, Math.floor(bytes / (valueBytes + 1)));
   return Array.from({ length: count }, (_, n) => `"k${n.toString(36)}":0`.padEnd(valueBytes)).join();

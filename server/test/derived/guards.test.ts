@@ -1,10 +1,10 @@
-// Owns the check of who may call what: every route is called with every kind of credential, by every kind of person, at
-// everything that its path may name, and the answers are compared with docs/api/operations.yaml and the roles of
-// docs/api/credentials.md#roles. The guards are real; a marker takes the place of the handlers.
+// Checks who may call which operation. Every route is called with every kind of credential, by every kind of person, on
+// every kind of target that its path can name. The results are compared with docs/api/operations.yaml and the roles in
+// docs/api/credentials.md#roles. The guards are real. A marker replaces the handlers.
 //
-// Example: updateApp needs `app editor`. At a private app that is shared with the viewer for editing, the expected
-// answers by session are: owner, admin, editor, viewer, guest pass; blocked gets 403 member_blocked; the stranger and
-// the operator get 404 app_not_found.
+// Example: updateApp needs `app editor`. On a private app that the viewer may edit through a share, sessions of the
+// owner, admin, editor, viewer and guest pass. The blocked member gets 403 member_blocked, and the stranger and the
+// operator get 404 app_not_found.
 import { describe, expect, it } from 'vitest';
 import { keyScopes } from '../../src/core/auth/credentials.ts';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
@@ -18,7 +18,7 @@ const world = await startWorld({ environment: { TRUSTED_PROXIES: '127.0.0.1' }, 
 
 // ---- the people
 
-// The stranger and the operator are no members of the workspace under test. Each owns a workspace of their own.
+// The stranger and the operator are not members of the workspace under test. Each owns a different workspace.
 const everybody = ['owner', 'admin', 'editor', 'viewer', 'guest', 'blocked', 'stranger', 'operator'] as const;
 type Who = (typeof everybody)[number];
 const isOutside = (who: Who): who is 'stranger' | 'operator' => who === 'stranger' || who === 'operator';
@@ -49,7 +49,7 @@ const outside = {
   stranger: await world.workspace(people.stranger),
   operator: await world.workspace(people.operator),
 };
-// limits.test.ts tests the limits. Here they must not be reached.
+// Raises the limits, which are tested in limits.test.ts, so they are not reached here.
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).execute();
 
 const insertCredential = async (
@@ -79,18 +79,21 @@ function headersOf(who: Who, kind: Kind): Record<string, string> {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-// ---- what the paths name
+// ---- the targets that paths name
 
 type AppRole = 'owner' | 'editor' | 'viewer';
 
 interface Target {
   readonly id: string;
-  /** Whether the workspace under test has it. A blocked member is told so only then. */
+  /** Whether the app is in the workspace under test. Only then does a blocked member get 403 member_blocked. */
   readonly isHere: boolean;
   readonly roles: Partial<Record<Who, AppRole>>;
 }
 
-/** Apps of one type: visible to different people, deleted, of another workspace, and ids that do not exist. */
+/**
+ * Creates apps of one type that are visible to different people, deleted, or in another workspace, and ids that do not
+ * exist.
+ */
 async function insertApps(app_type: 'user_app' | 'user_agent') {
   const insert = (visibility: 'workspace' | 'private') =>
     world.appOf(people.owner, here, { visibility, app_type, name: 'App' });
@@ -149,7 +152,7 @@ const folders: Record<string, FolderTarget> = {
   'a folder that never existed': { id: newId(), visibleTo: () => false, role: 'editor' },
 };
 
-// ---- what the register says must happen
+// ---- the results that the register requires
 
 const rank = ['guest', 'viewer', 'editor', 'admin', 'owner'];
 const reaches = (role: string, required: string): boolean => rank.indexOf(role) >= rank.indexOf(required);
@@ -185,14 +188,14 @@ const appNotVisible = (row: Registered): string =>
   row.role === 'app viewer, 403 if not visible' ? '403 app_access_denied' : '404 app_not_found';
 
 function expectAtVisibleApp(row: Registered, who: Who, target: Target, noun: 'app' | 'agent'): string {
-  // restoreApp finds deleted apps only, every other operation finds none of them.
+  // restoreApp finds only deleted apps. All other operations find only apps that are not deleted.
   const isRestore = row.name === 'restoreApp';
   if (isRestore !== (target.id === apps.deleted.id)) return `404 ${noun}_not_found`;
   const { isHere, roles } = isRestore ? apps.visible : target;
   if (who === 'blocked' && isHere) return '403 member_blocked';
   const role = roles[who];
   if (role === undefined) return `404 ${noun}_not_found`;
-  // With entity rules, everybody who sees the app may ask. The rules decide what they get.
+  // With entity rules, any caller who can see the app may send the request. The rules determine which records they get.
   const required = row.role === 'entity rules' ? 'viewer' : row.role.replace(/^app (\w+).*/, '$1');
   return reaches(role, required) ? passed : '403 role_required';
 }
@@ -207,16 +210,19 @@ function expectAtFolder(who: Who, target: FolderTarget): string {
 
 const outerNotFound = ['workspace_not_found', 'app_not_found', 'agent_not_found', 'folder_not_found'];
 
-/** `passed` if every guard let the request through, else the status and code of the refusal. */
+/** The number of calls so far. */
 let calls = 0;
-/** Each call comes from an address of its own: what fails at one address is limited. */
+/**
+ * Returns `passed` if every guard accepted the request, otherwise the error's status and code. Each call has its own
+ * client address, because failures are rate limited per address.
+ */
 async function callGuards(row: Registered, path: string, sent: Record<string, string>): Promise<string> {
   calls += 1;
   const headers = { ...sent, 'x-forwarded-for': `10.${calls >> 16}.${(calls >> 8) & 255}.${calls & 255}` };
   const { status, body } = await world.call(row.method, path, { headers });
-  // A nested resource is looked up only after the guards of what contains it.
+  // A nested resource is looked up only after its parent's guards have passed.
   const isNested = status === 404 && !outerNotFound.includes(body?.code);
-  // So is the type of an app: the apps here are not imported.
+  // The app's type is also checked after the guards. None of these apps are imported.
   const isOtherType = status === 400 && body?.code === 'not_an_imported_app';
   if (status === 422 || isNested || isOtherType || body?.code === guardsPassed) return passed;
   return `${status} ${body?.code ?? ''}`;
@@ -229,7 +235,7 @@ const outerParam = (row: Registered): string | undefined => /\{(\w+)\}/.exec(row
 
 const describeRow = (row: Registered): string =>
   [outerParam(row), row.role, ...kinds.filter((kind) => accepts(row, kind))].join();
-/** One route of all that the register describes alike. */
+/** One representative of each group of routes with identical register entries. */
 const examples = new Set(new Map(guarded.map((row) => [describeRow(row), row])).values());
 
 interface Place {
@@ -238,7 +244,7 @@ interface Place {
   readonly expected: (who: Who) => string;
 }
 
-/** What the first parameter of a path may name, and what each person must be answered there. */
+/** Lists the targets that the first path parameter can name, with the expected result for each person. */
 function listPlaces(row: Registered): Place[] {
   const at = (ids: Record<string, string>) => fillPath(row.path, ids);
   switch (outerParam(row)) {
@@ -274,7 +280,7 @@ function listPlaces(row: Registered): Place[] {
   }
 }
 
-/** A path that its owner may use. */
+/** Returns a path that the owner may call. */
 const openPath = (row: Registered, app: AppRow = row.name === 'restoreApp' ? apps.deleted : apps.open): string =>
   fillPath(row.path, {
     app_id: app.id,
@@ -305,18 +311,22 @@ for (const scope of keyScopes) {
   workspaceKeys.push([scope, (await world.credential({ ...key, scopes: [scope] })).token]);
 }
 
-// ---- the cases: only those that concern the operation are generated
+// ---- the cases: each operation gets only the cases that apply to it
 
 describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row) => {
   const places = listPlaces(row);
   const acceptedKinds = kinds.filter((kind) => accepts(row, kind));
   const refusedKinds = kinds.filter((kind) => !accepts(row, kind));
   const limitedParam = accepts(row, 'full') ? outerParam(row) : undefined;
-  /** Everybody uses each kind of credential at each place; for a route that has an example, one kind at each place. */
+  /**
+   * Returns the credential kinds to try on a target. A representative route is tried with every kind, and other routes
+   * mostly with one kind per person and target.
+   */
   const kindsAt = (place: Place, tried: readonly Kind[]) => {
     const at = places.indexOf(place);
     return (who: Who): readonly Kind[] => {
-      // The operator has the rights of any other person elsewhere; a session and a token are enough to see that.
+      // In other workspaces, the operator has the same rights as anyone else. A session and a token are enough to show
+      // this.
       const usable = tried.filter((kind) => who !== 'operator' || kind === 'session' || kind === 'full');
       if (examples.has(row) || places.length < usable.length) return usable;
       const turn = (at + everybody.indexOf(who)) % usable.length;
@@ -336,13 +346,13 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
   });
 
   it.each(places)('lets in exactly the people that the register names, at $place', async (place) => {
-    await world.resetRateLimits(); // sessions of outsiders have no multiplier, and some quotas are small
+    await world.resetRateLimits(); // outsiders' sessions have no multiplier, and some quotas are small
     const answered = await callAs(row, place.path, kindsAt(place, acceptedKinds));
     expect(answered.seen).toEqual(answered.each((who) => place.expected(who)));
   });
 
   if (refusedKinds.length > 0) {
-    // The kind of credential is checked before anything is looked up: the same answer at what exists and what does not.
+    // The kind of credential is checked before any lookup, so the result does not depend on whether the target exists.
     it.each([...new Set([places.at(0), places.at(-1)])].filter((place) => place !== undefined))(
       'refuses the kinds of credentials that the register does not list, whoever has them, at $place',
       async (place) => {
@@ -405,11 +415,16 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
       expect(await from({ origin: 'https://evil.example' })).toBe('403 origin_not_allowed');
       expect(await from({ 'sec-fetch-site': 'cross-site' })).toBe('403 origin_not_allowed');
       expect(await from(own)).toBe(passed);
+      const named = { ...own, origin: own.origin.replace('127.0.0.1', 'localhost') };
+      expect([named.origin === own.origin, await from(named)]).toEqual([false, passed]);
     });
   }
 });
 
-/** The answers to everybody with these kinds of credentials, and a way to write down the expected ones beside them. */
+/**
+ * Calls the route as every person with these kinds of credentials. Returns the results, and a function that arranges
+ * the expected results in the same way.
+ */
 async function callAs(row: Registered, path: string, kindsOf: (who: Who) => readonly Kind[]) {
   const cases = everybody.flatMap((who) => kindsOf(who).map((kind) => ({ who, kind, name: `${who} by ${kind}` })));
   const seen: Record<string, string> = {};
@@ -444,7 +459,7 @@ describe('the choice of workspace', () => {
   it.each(withSession.map((row) => [row.name, row] as const))(
     '%s accepts a session for the workspaces of its person only',
     async (_name, row) => {
-      // Limits of a session count per person: a new person for each call has not used any of it.
+      // Session limits count per person, so each call uses a new person with an unused quota.
       const newSession = async (): Promise<Record<string, string>> => {
         const { id } = await world.member(here, 'admin', `new-${newId()}@example.com`);
         const session = { kind: 'session', user_id: id, workspace_id: null, permission: 'full_access' } as const;

@@ -1,6 +1,6 @@
-// Owns the check that every declared rate limit is enforced: a caller is refused with 429 once the quota is used up.
+// Checks that every declared rate limit is enforced: a caller gets 429 once the quota is used up.
 import { describe, expect, it } from 'vitest';
-import { countWorkspaceBytes } from '../../src/core/auth/byte-budget.ts';
+import { countWorkspaceBytes } from '../../src/core/auth/rate-limits/byte-budget.ts';
 import type { CallResult } from '../support/client.ts';
 import { startWorld } from '../support/world.ts';
 import { fillPath, insertFolder, insertHook, stubHandlers } from './stub-handlers.ts';
@@ -17,15 +17,15 @@ const isForAppUsers = ({ credentials }: (typeof limited)[number]) =>
 const isAnonymous = ({ credentials }: (typeof limited)[number]) =>
   credentials !== 'open' && credentials.appUser === true;
 
-/** The first answer announces the quota. Once it is used up, the next is 429. */
+/** The first response announces the quota. Once the quota is used up, the next response is 429. */
 async function expectLimit(quota: number, send: () => Promise<CallResult>): Promise<void> {
   await world.resetRateLimits();
   const first = await send();
   expect(first.headers['ratelimit-policy']).toMatch(new RegExp(`^"\\w+";q=${quota};w=\\d+$`));
   await world.addToRateLimits(quota - 2);
-  expect((await send()).status).not.toBe(429); // the last of the quota
+  expect((await send()).status).not.toBe(429); // the last request within the quota
   let last = await send();
-  // More than one, because the process counts by itself for a moment if Redis is slow on a busy machine.
+  // One more request may not be enough, because the process briefly counts on its own if Redis is slow.
   for (let sent = 1; sent <= 3 * quota && last.status !== 429; sent += 1) last = await send();
   expect(last.status).toBe(429);
   expect(last.body).toMatchObject({ code: 'rate_limited', limit: quota, retry_safe: true });
@@ -59,7 +59,7 @@ describe('the rate limit', () => {
       const credential: Record<string, string> = takesTokens
         ? { authorization: `Bearer ${await world.token(owner, workspace)}` }
         : { cookie: `plinth_session=${(await world.credential(session)).token}` };
-      // Each route is called from an address of its own, so that the cases do not share counters of addresses.
+      // Each route is called from its own address, so the cases do not share per-address counters.
       const headers = { ...credential, 'x-forwarded-for': `203.0.113.${index + 1}` };
       await expectLimit(route.limit.quota, () => world.call(route.method, path, { headers }));
     },

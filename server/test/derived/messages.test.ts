@@ -1,5 +1,5 @@
-// Owns the checks of messages that callers see: those in the source (docs/generated/messages.md), and those of every
-// request schema. What the tests of the whole suite received is compared by server/test/support/observed.ts.
+// Checks the messages that callers see: the messages in the source (docs/generated/messages.md) and those in every
+// request schema. server/test/support/observed.ts compares the messages that the whole test suite received.
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../describe/errors.ts';
 import { collectMessages, toPattern } from '../../describe/messages.ts';
@@ -21,7 +21,7 @@ describe('the page of messages', () => {
   it('has whole sentences, which say what to do next', () => {
     const texts = [...problems].flatMap(([code, messages]) => messages.map((message) => `${code}: ${join(message)}`));
     expect(texts.filter((text) => !/^\w+: ["A-Zx].*\.$/.test(text))).toEqual([]);
-    // One sentence alone says only what happened.
+    // A message needs a second sentence, because the first only states what happened.
     expect(texts.filter((text) => !text.includes('. '))).toEqual([]);
   });
 
@@ -37,7 +37,7 @@ describe('the page of messages', () => {
   });
 });
 
-/** Values that hardly any field accepts all of. */
+/** Hardly any field accepts all of these values. */
 const probes = [
   undefined,
   null,

@@ -1,13 +1,13 @@
-// In a body, null means the same as not sent (docs/api/conventions.md#values). The OpenAPI document says so of every optional
-// field, and the operations do it.
+// Tests that null in a body means the same as an absent field (docs/api/conventions.md#values). The OpenAPI document
+// states this for every optional field, and the operations behave accordingly.
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { listRoutes } from '../../describe/routes.ts';
-import { createCleaner } from '../../src/kit/http/body.ts';
+import { createCleaner } from '../../src/kit/http/request/body.ts';
 import { buildOpenApi } from '../../src/openapi/document.ts';
 import { startWorld } from '../support/world.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: a document is data.
+// biome-ignore lint/suspicious/noExplicitAny: The document is not typed.
 type Json = any;
 
 const routes = await listRoutes();
@@ -17,7 +17,9 @@ const resolve = (node: Json): Json =>
 
 type Path = readonly (string | number)[];
 
-/** Every property of a body, also of the objects in it, with whether it is optional and may be null. */
+/**
+ * Lists every property of a body, including nested properties, with whether it is optional and whether it may be null.
+ */
 function listFields(schema: Json, at: Path = []): { path: Path; isOptional: boolean; takesNull: boolean }[] {
   const { properties = {}, required = [], items } = schema;
   return [
@@ -34,7 +36,7 @@ const takesNull = ({ type, anyOf, enum: values }: Json): boolean =>
   ([type].flat().includes('null') && (values === undefined || values.includes(null))) ||
   Boolean(anyOf?.some((option: Json) => option.type === 'null'));
 
-/** A copy of the body with a value at the path, or without it. */
+/** Returns a copy of the body with `value` at the path, or without the field if `value` is undefined. */
 function change(body: Json, [key, ...rest]: Path, value: unknown): Json {
   if (Array.isArray(body)) return body.map((item, at) => (at === key ? change(item, rest, value) : item));
   const { [key as string]: inner, ...others } = body ?? {};
@@ -44,8 +46,8 @@ function change(body: Json, [key, ...rest]: Path, value: unknown): Json {
 
 const bodies = routes.flatMap((route) => {
   const described = document.paths[route.path][route.method.toLowerCase()].requestBody?.content['application/json'];
-  // A schema document is no list of fields: its parser takes null as what it is. Events are checked one by one, and none of
-  // their faults makes the request invalid.
+  // A schema document is not a list of fields, and its parser treats null as a value. Events are validated one by one,
+  // and a faulty event does not make the request invalid.
   if (described === undefined || ['putEntitySchema', 'trackEvents'].includes(route.name)) return [];
   const { schema, example, examples } = described;
   const value = example ?? document.components.examples[examples.example.$ref.split('/').at(-1)].value;
@@ -66,7 +68,7 @@ describe('the document', () => {
       const countFaults = (sent: null | undefined): number =>
         (parse(change(value, path, sent)).error?.issues ?? []).filter((issue) => issue.path.join() === path.join())
           .length;
-      // A field may be required with another one, whether it is null or not sent.
+      // A field may be required because another field is set. It is then rejected both as null and if absent.
       const isAccepted = countFaults(null) === 0 || (isOptional && countFaults(undefined) > 0);
       return isAccepted !== takesNull;
     });
@@ -100,7 +102,7 @@ describe('an operation answers the same to null as to a field that is not sent',
   });
 });
 
-/** What differs in any two answers. */
+/** Replaces values that differ between any two responses with their type. */
 const withoutOwnValues = (answer: Json): Json =>
   Object.fromEntries(
     Object.entries(answer).map(([key, value]) => [

@@ -1,5 +1,6 @@
-// Compares the routes with the register of operations (docs/api/operations.yaml) and with the list of error codes
+// Compares the routes with the operations register (docs/api/operations.yaml) and the list of error codes
 // (docs/api/errors.yaml), in both directions.
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../describe/errors.ts';
 import { listRoutes } from '../../describe/routes.ts';
@@ -7,13 +8,14 @@ import { type AcceptedCredentials, open } from '../../src/core/auth/credentials.
 import { unlimited } from '../../src/core/auth/limits.ts';
 import { findRequiredPlan } from '../../src/core/auth/plans.ts';
 import type { Route } from '../../src/core/auth/route.ts';
+import { repeatOf } from '../../src/kit/http/operation.ts';
 import { listRefusals, pipelineRefusals } from '../../src/openapi/errors.ts';
 import { register } from './register.ts';
 
 const routes = await listRoutes();
 const entries = new Map(register.map((entry) => [entry.name, entry]));
 
-/** The limit as the register words it. */
+/** Formats the limit in the register's notation. */
 function limitInWords({ limit }: Route): string {
   if (limit === unlimited) return 'none';
   const { quota, windowSeconds, per, group, scaledBy } = limit;
@@ -32,6 +34,19 @@ describe('the register', () => {
     const served = routes.map((route) => route.name);
     expect(register.map((entry) => entry.name).sort()).toEqual([...served].sort());
     expect(new Set(served).size).toBe(served.length);
+  });
+
+  it('has the operations for sessions only that docs/api/credentials.md lists', () => {
+    const page = readFileSync(new URL('../../../docs/api/credentials.md', import.meta.url), 'utf8');
+    const rows = /### Sessions only\n(.*?)\n### /s
+      .exec(page)?.[1]
+      ?.split('\n')
+      .filter((line) => line.startsWith('| `'));
+    const listed = rows?.flatMap((row) =>
+      [...(row.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    );
+    const sessionOnly = register.filter(({ session, full }) => session && !full).map(({ name }) => name);
+    expect(listed?.sort()).toEqual(sessionOnly.sort());
   });
 });
 
@@ -72,12 +87,16 @@ describe.each(routes.map((route) => [route.name, route] as const))('%s', (name, 
     expect(route.idempotency ?? 'none').toBe(entry?.idempotency);
   });
 
+  it('can be repeated as the register says', () => {
+    expect(repeatOf(route)).toBe(entry?.repeat);
+  });
+
   it('is included in the plans of the register', () => {
     expect((route.plan && findRequiredPlan('free', route.plan)) ?? null).toBe(entry?.plan);
   });
 
   it('answers only with listed error codes', () => {
-    // 422 answers have no code: they list faults (docs/api/conventions.md#validation-errors).
+    // 422 responses have no code, because they list faults (docs/api/conventions.md#validation-errors).
     const unlisted = listRefusals(route).filter(
       ({ status, code }) => status !== 422 && errorCodes[code]?.status !== status,
     );

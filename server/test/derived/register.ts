@@ -1,5 +1,5 @@
-// Owns reading the register of operations, docs/api/operations.yaml, and checking its form. The register is reviewed by
-// hand and says who may call what. Nothing here is produced from the routes.
+// Reads the operations register, docs/api/operations.yaml, and checks its format. The register is reviewed by hand and
+// states who may call each operation. Nothing in it is generated from the routes.
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -8,26 +8,27 @@ export interface Registered {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  /** No credential is needed. */
+  /** Whether the operation needs no credential. */
   readonly isOpen: boolean;
   readonly session: boolean;
-  /** Personal access tokens with full access. */
+  /** Whether personal access tokens with full access are accepted. */
   readonly full: boolean;
-  /** Personal access tokens that may only read. */
+  /** Whether read-only personal access tokens are accepted. */
   readonly readOnly: boolean;
-  /** Personal API keys. */
+  /** Whether personal API keys are accepted. */
   readonly key: boolean;
-  /** The scope that a workspace key needs, or null if workspace keys are refused. */
+  /** The scope that a workspace key needs, or null if workspace keys are not accepted. */
   readonly workspaceKey: string | null;
-  /** Users of the app. */
+  /** Whether app users are accepted. */
   readonly appUser: boolean;
-  /** Callers without a credential, if the app is open without login. */
+  /** Whether callers without a credential are accepted if the app is open without login. */
   readonly anonymous: boolean;
   readonly role: string;
   readonly limit: string;
   /** The byte budget, or null if there is none. */
   readonly bytes: string | null;
   readonly idempotency: 'none' | 'optional' | 'required';
+  readonly repeat: 'safe' | 'key' | 'look';
   /** The lowest plan that includes the operation, or null if every plan does. */
   readonly plan: string | null;
 }
@@ -68,10 +69,11 @@ const Entry = z.strictObject({
   limit: z.union([z.literal('none'), z.string().regex(limitForm)]),
   bytes: z.enum(['bulk_bytes', 'file_bytes', 'export_bytes']).optional(),
   idempotency: z.enum(['none', 'optional', 'required']),
+  repeat: z.enum(['safe', 'key', 'look']),
   plan: z.enum(['builder', 'pro', 'business', 'enterprise']).optional(),
 });
 
-/** The entries by feature, then by operation. */
+/** The entries by feature and operation. */
 const Register = z.record(z.string(), z.record(z.string().regex(/^[a-z]\w*$/), Entry));
 
 const file = new URL('../../../docs/api/operations.yaml', import.meta.url);
@@ -81,7 +83,7 @@ export const register: readonly Registered[] = Object.values(Register.parse(pars
 );
 
 function registered(name: string, entry: z.infer<typeof Entry>) {
-  const { route, credentials, role, limit, bytes, idempotency, plan } = entry;
+  const { route, credentials, role, limit, bytes, idempotency, repeat, plan } = entry;
   const [method = '', path = ''] = route.split(' ');
   const accepted: readonly string[] = credentials === 'open' ? [] : credentials;
   const scope = accepted.find((one) => one.startsWith('workspace_key:'))?.slice('workspace_key:'.length);
@@ -104,6 +106,7 @@ function registered(name: string, entry: z.infer<typeof Entry>) {
     limit,
     bytes: bytes ?? null,
     idempotency,
+    repeat,
     plan: plan ?? null,
   };
 }

@@ -1,15 +1,15 @@
-// Owns what the tests of guards and limits share: routes whose handlers are replaced by a marker, and paths filled with
-// ids.
+// The helpers that guard and limit tests share: routes whose handlers are replaced by a marker, and paths filled
+// in with ids.
 import type { AppDeps } from '../../src/app.ts';
 import { hashHookToken, mintHookToken } from '../../src/core/auth/tokens.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { Problem } from '../../src/kit/problem.ts';
 import type { World } from '../support/world.ts';
 
-/** The code of the answer that says: every guard let this request through. */
+/** The error code returned if every guard accepted the request. */
 export const guardsPassed = 'guards_passed';
 
-/** The routes of the product with their real guards and without their handlers. */
+/** Replaces the handlers of the product's routes, but keeps their real guards. */
 export const stubHandlers: AppDeps['routes'] = (routes) =>
   routes.map((route) => ({
     ...route,
@@ -23,7 +23,7 @@ export const stubHandlers: AppDeps['routes'] = (routes) =>
 export const fillPath = (path: string, ids: Readonly<Record<string, string>>): string =>
   path.replace(/\{(\w+)\}/g, (_all, name) => ids[name] ?? newId());
 
-/** A folder of the workspace, or a personal one if it has an owner. Returns its id. */
+/** Inserts a workspace folder, or a personal folder if an owner is given. Returns its id. */
 export async function insertFolder(world: World, workspace_id: string, owner_id: string | null = null) {
   const id = newId();
   const now = world.clock.now();
@@ -42,7 +42,7 @@ export async function insertFolder(world: World, workspace_id: string, owner_id:
   return id;
 }
 
-/** A hook of a workflow of this app. Returns its token. */
+/** Inserts a workflow with a hook in this app. Returns the hook's token. */
 export async function insertHook(world: World, app: { readonly id: string; readonly workspace_id: string }) {
   const { CELL_CODE } = world.config;
   const token = mintHookToken(CELL_CODE);

@@ -1,4 +1,5 @@
-// Tests `plinth ads report`: what an operator reads about each kind of difference between Plinth and the ad platform.
+// Tests `plinth ads report`: the lines that an operator sees for each kind of difference between Plinth and the ad
+// platform.
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { startAdPlatform } from '../../../sandbox/src/ad-platform/server.ts';
 import { newKeys } from '../../src/commands/keys.ts';
@@ -56,7 +57,7 @@ it('names the accounts that could not be read', async () => {
   platform.setFaults({ call: 'search', fault: 'drop_before', customer_id: scene.customerId, times: 100 });
   const { code, stdout } = await report();
   expect(code).toBe(1);
-  expect(stdout).toContain(`not read: the account ${scene.customerId} of the app ${scene.app.id}\n`);
+  expect(stdout).toContain(`not read: account ${scene.customerId} of app ${scene.app.id}\n`);
   expect(stdout).toContain('No difference in the accounts that were read');
 });
 

@@ -1,5 +1,5 @@
-// Replies survive crashes: an API and a worker are killed during a reply. No partial message, no lost event, no credits
-// that stay reserved.
+// Tests that replies survive crashes. An API and a worker are killed during a reply, which must not leave a partial
+// message, lose an event or leave credits reserved.
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
@@ -23,13 +23,13 @@ async function createChat(name: string): Promise<string> {
   return `/api/agents/${agent.id}/conversations/${conversation.id}`;
 }
 
-/** Checks the messages, events and credits that a completed turn leaves. */
+/** Checks a completed turn's messages, events and credits. */
 async function expectCompleteTurn(path: string) {
   const messages = async () => {
     const { body } = await call(b.url, 'GET', path, { as: token });
     return body.messages.map((message: { role: string; content: string }) => [message.role, message.content]);
   };
-  await expect.poll(messages, { timeout: 30_000 }).toEqual([
+  await expect.poll(messages).toEqual([
     ['user', 'Hello'],
     ['assistant', words],
   ]);
@@ -79,7 +79,7 @@ it('an API that is stopped ends open answers with 503, and the turn continues', 
   const streamed = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
   await streamed.until('message.delta');
   const waiting = call(c.url, 'POST', `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
-  await new Promise((resolve) => setTimeout(resolve, 500)); // it has arrived and is waiting
+  await new Promise((resolve) => setTimeout(resolve, 500)); // the request has arrived and is waiting
   const exited = once(c.child, 'exit');
   c.child.kill('SIGTERM');
   expect(await waiting).toMatchObject({ status: 503, body: { code: 'service_unavailable', retry_safe: true } });

@@ -1,13 +1,13 @@
-// Rehearses docs/operate/backup.md: runs the commands of the page on an installation with two roles, loses everything but the
-// backup, restores it, and checks what the page says can be checked.
+// Rehearses docs/operate/backup.md. Runs the page's commands on an installation with two roles, restores the backup beside
+// it, destroys everything but the backup, restores that, and performs the checks that the page lists.
 import { type ChildProcess, execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import { startWebhookEndpoint } from '../../../sandbox/src/webhook-endpoint.ts';
@@ -20,9 +20,12 @@ import { commandLine } from './command.ts';
 const page = readFileSync(fileURLToPath(new URL('../../../docs/operate/backup.md', import.meta.url)), 'utf8');
 const [owner, runner] = [`plinth_owner_b${process.pid}`, `plinth_runner_b${process.pid}`];
 const restoredName = `plinth_run_${process.pid}_restored`;
+const rehearsalName = `plinth_run_${process.pid}_rehearsal`;
 const root = mkdtempSync(join(tmpdir(), 'plinth-backup-'));
-const [oldFolder, newFolder] = [join(root, 'old'), join(root, 'new')];
-for (const folder of [oldFolder, newFolder]) mkdirSync(folder);
+const [oldFolder, newFolder, rehearsalFolder] = [join(root, 'old'), join(root, 'new'), join(root, 'rehearsal')];
+for (const folder of [oldFolder, newFolder, rehearsalFolder]) mkdirSync(folder);
+const oldStorage = join(oldFolder, 'storage');
+const backup = ['plinth.dump', 'plinth.env', 'plinth.release', 'plinth-storage.tar.gz'];
 
 const database = await createEmptyDatabase();
 const oldName = new URL(database.url).pathname.slice(1);
@@ -33,14 +36,15 @@ await asAdmin(async (client) => {
 const urlOf = (name: string, role: string) => withRole(`${serverUrl}/${name}`, role);
 const endpoint = await startWebhookEndpoint({ address: endpointAddress });
 
-/** An installation whose settings are in the `.env` of its folder. */
+/** An installation that reads its settings from the `.env` file in its folder. */
 const installation = (folder: string, more: Record<string, string> = {}) => commandLine(more, undefined, folder);
 const writeSettings = (keys: string) =>
-  `${keys}DATABASE_URL=${urlOf(oldName, runner)}\nSTORAGE_FOLDER=${join(oldFolder, 'storage')}\nOUTBOUND_ALLOW=http://127.20.0.0/16\n`;
+  `${keys}DATABASE_URL=${urlOf(oldName, runner)}\nSTORAGE_FOLDER=${oldStorage}\nOUTBOUND_ALLOW=http://127.20.0.0/16\n`;
 writeFileSync(join(oldFolder, '.env'), writeSettings(formatKeys(newKeys())), { mode: 0o600 });
 
 const before = installation(oldFolder, { MIGRATE_DATABASE_URL: urlOf(oldName, owner) });
 const restored = installation(newFolder, { MIGRATE_DATABASE_URL: urlOf(restoredName, owner) });
+const rehearsal = installation(rehearsalFolder, { MIGRATE_DATABASE_URL: urlOf(rehearsalName, owner) });
 const withOtherKeys = installation(newFolder, newKeys());
 const withOtherMasterKey = installation(newFolder, { MASTER_KEYS: newKeys().MASTER_KEYS as string });
 
@@ -48,17 +52,36 @@ afterAll(async () => {
   await endpoint.close();
   await database.drop();
   await asAdmin(async (client) => {
-    await client.query(`drop database if exists ${restoredName} with (force)`);
+    for (const name of [restoredName, rehearsalName])
+      await client.query(`drop database if exists ${name} with (force)`);
     await client.query(`drop role ${owner}, ${runner}`);
   });
   rmSync(root, { recursive: true });
 });
 
-/** Runs the shell commands under a heading of the page, with the names of this test. */
-async function runCommands(heading: string, folder: string, variables: Record<string, string>): Promise<void> {
+/** The shell commands under one of the page's headings, with this test's databases, roles and storage. */
+function readCommands(heading: string, storage = '.data'): string {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const commands = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text).join('');
   expect(commands, heading).toMatch(/pg_(dump|restore)/);
+  const names: Record<string, string> = {
+    plinth: oldName,
+    plinth_restored: restoredName,
+    plinth_rehearsal: rehearsalName,
+    plinth_owner: owner,
+    plinth_run: runner,
+  };
+  return commands
+    .replaceAll(/postgres:\/\/(\w+):…@127\.0\.0\.1\/(\w+)/g, (_, role, name) =>
+      urlOf(names[name] as string, names[role] as string),
+    )
+    .replace('createdb --owner=plinth_owner', `createdb --owner=${owner}`)
+    .replace(/(createdb .*)\b(plinth_\w+)$/m, (_, command, name) => command + names[name])
+    .replace('export STORAGE_FOLDER=.data', `export STORAGE_FOLDER=${storage}`);
+}
+
+/** Runs commands in a shell that has only what a new shell has. */
+async function runCommands(commands: string, folder: string): Promise<void> {
   const { hostname, port, username, password } = new URL(serverUrl);
   const server = {
     PGHOST: hostname,
@@ -66,12 +89,26 @@ async function runCommands(heading: string, folder: string, variables: Record<st
     PGUSER: username,
     PGPASSWORD: decodeURIComponent(password),
   };
-  const named = commands.replaceAll('plinth_owner', owner).replaceAll('plinth_restored', restoredName);
-  await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', named], {
+  await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd: folder,
-    env: { PATH: process.env.PATH, ...server, ...variables },
+    env: { PATH: process.env.PATH, ...server },
   });
 }
+
+/** Makes the folder a clone, as an installation is. */
+const makeClone = (folder: string) =>
+  runCommands(
+    'git init -q . && git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m release',
+    folder,
+  );
+
+/** Lists the stored files. What is being written is not one yet. */
+const listStored = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => !name.startsWith('.unfinished'))
+        .toSorted()
+    : [];
 
 const stop = async ({ child }: { child: ChildProcess }) => {
   const exited = once(child, 'exit');
@@ -79,10 +116,8 @@ const stop = async ({ child }: { child: ChildProcess }) => {
   await exited;
 };
 
-it('an installation is restored from its backup: credentials, audit chain, sealed secret, archives, roles', {
-  timeout: 180_000,
-}, async () => {
-  // The installation, as it was.
+it('an installation is restored from its backup: credentials, audit chain, sealed secret, archives, roles', async () => {
+  // Creates the original installation.
   expect((await before.plinth('migrate', '--skip-locations')).stdout).toContain('applied 0001_access.sql');
   const bootstrap = ['bootstrap', '--email', 'a@example.com', '--name', 'A', '--workspace', 'W'];
   const as = (await before.plinth(...bootstrap)).stdout.trim();
@@ -104,27 +139,51 @@ it('an installation is restored from its backup: credentials, audit chain, seale
   const noted = await verify(url);
   expect(noted.checked).toBeGreaterThanOrEqual(3);
 
-  // The backup, and the loss of everything else.
-  const MIGRATE_DATABASE_URL = urlOf(oldName, owner);
-  await runCommands('Back up', oldFolder, { MIGRATE_DATABASE_URL, STORAGE_FOLDER: join(oldFolder, 'storage') });
+  // Backs up the installation. Without the exports, the commands save nothing rather than another database.
+  await makeClone(oldFolder);
+  const backUp = readCommands('Back up', oldStorage);
+  for (const name of ['MIGRATE_DATABASE_URL', 'STORAGE_FOLDER'])
+    await expect(runCommands(backUp.replace(`export ${name}=`, 'true '), oldFolder)).rejects.toThrow(`${name}: `);
+  const ofAnother = backUp.replaceAll(`/${oldName}'`, `/postgres'`);
+  await expect(runCommands(ofAnother, oldFolder)).rejects.toMatchObject({ code: 1 });
+  await runCommands(backUp, oldFolder);
+
+  // Restores it beside the installation, which keeps what it has.
+  for (const file of backup) cpSync(join(oldFolder, file), join(rehearsalFolder, file));
+  const [liveEnv, liveFiles] = [readFileSync(join(oldFolder, '.env'), 'utf8'), listStored(oldStorage)];
+  await runCommands(readCommands('Rehearse it'), rehearsalFolder);
+  expect([readFileSync(join(oldFolder, '.env'), 'utf8'), listStored(oldStorage)]).toEqual([liveEnv, liveFiles]);
+  expect(listStored(join(rehearsalFolder, '.data'))).toEqual(liveFiles);
+  expect(parseEnv(readFileSync(join(rehearsalFolder, '.env'), 'utf8'))).toEqual({
+    ...parseEnv(liveEnv),
+    DATABASE_URL: urlOf(rehearsalName, runner),
+    STORAGE_FOLDER: '.data',
+    REDIS_PREFIX: 'plinth-rehearsal:',
+    PORT: '8099',
+    BASE_URL: 'http://127.0.0.1:8099',
+    SMTP_URL: '',
+  });
+  expect((await rehearsal.plinth('migrate', '--skip-locations')).stdout).toBe('no pending migrations\n');
+  const rehearsed = await rehearsal.startApi();
+  expect(await verify(rehearsed.url)).toEqual(noted);
+  await stop(rehearsed);
+
+  // Destroys everything but the backup.
   for (const process of running) await stop(process);
-  for (const file of ['plinth.dump', 'plinth.env', 'plinth-storage.tar.gz'])
-    cpSync(join(oldFolder, file), join(newFolder, file));
+  for (const file of backup) cpSync(join(oldFolder, file), join(newFolder, file));
   await database.drop();
   rmSync(oldFolder, { recursive: true });
 
-  // The restore.
-  const storage = join(newFolder, 'storage');
-  const restoredUrl = urlOf(restoredName, owner);
-  await runCommands('Restore', newFolder, { MIGRATE_DATABASE_URL: restoredUrl, STORAGE_FOLDER: storage });
+  // Restores the backup.
+  await runCommands(readCommands('Restore'), newFolder);
   const settings = readFileSync(join(newFolder, '.env'), 'utf8');
-  writeFileSync(join(newFolder, '.env'), settings.replaceAll(oldName, restoredName).replaceAll(oldFolder, newFolder));
+  writeFileSync(join(newFolder, '.env'), settings.replaceAll(oldName, restoredName).replaceAll(oldStorage, '.data'));
   expect((await restored.plinth('migrate', '--skip-locations')).stdout).toBe('no pending migrations\n');
   expect((await restored.plinth('migrate', '--status')).stdout).not.toContain('pending');
   const api = await restored.startApi();
   expect(await call(api.url, 'GET', '/readyz')).toMatchObject({ status: 200, body: { checks: { migrations: 'ok' } } });
 
-  // What the page says can be checked.
+  // Performs the checks that the page lists.
   expect(await verify(api.url)).toEqual(noted);
   const test = (at: string) => call(at, 'POST', `${hooks}/${webhookId}/test`, { as });
   expect(await test(api.url)).toMatchObject({ status: 200, body: { ok: true } });
@@ -137,12 +196,12 @@ it('an installation is restored from its backup: credentials, audit chain, seale
   await expect(client.query('delete from audit_entries')).rejects.toThrow('permission denied for table audit_entries');
   await client.end();
 
-  // The log goes on where it ended.
+  // The audit log continues where it ended.
   await restored.start('worker', /"msg":"worker started"/);
   await send(api.url, 'POST', '/api/app-folders', { name: 'After the restore' });
   await expect.poll(() => verify(api.url)).toMatchObject({ valid: true, unsealed: 0, checked: noted.checked + 1 });
 
-  // With other keys the same data is useless.
+  // Without the original keys, the data is useless.
   expect((await call((await withOtherKeys.startApi()).url, 'GET', '/api/apps', { as })).status).toBe(401);
   const receivedBefore = endpoint.received.length;
   expect((await test((await withOtherMasterKey.startApi()).url)).status).toBe(500);

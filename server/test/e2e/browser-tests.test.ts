@@ -1,6 +1,6 @@
-// Browser tests from the flow to the report, in a real installation: a flow that passes, replayed on a slow page that has changed, one
-// that names a planted bug, and one in an app that was built by chat. The sandbox model plays recorded calls of tools. With
-// PAGE_PICTURES set to a folder, the reports and their screenshots are kept there.
+// Tests browser tests in a real installation, from the flow to the report: a flow that passes and is replayed on a
+// slow, changed page, a flow that finds a planted bug, and a flow in an app that was built by chat. The sandbox model
+// replays recorded tool calls. If PAGE_PICTURES names a folder, the reports and their screenshots are saved there.
 import { writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type ShopFlow, shopFlows } from '../../../sandbox/src/demo-shop/flows.ts';
@@ -31,13 +31,13 @@ const createFlow = async (
   return { appId, flowId: id };
 };
 
-/** Runs the flow. Returns its report, and how often the model was asked. */
+/** Runs the flow. Returns its report and the number of model requests. */
 async function run({ appId, flowId: flow_id }: Run, picture: string) {
   const path = `/api/apps/${appId}/testing-agent`;
   const requestsBefore = model.requests.length;
   const { id } = await manage('POST', `${path}/executions`, { flow_id });
   const read = () => manage('GET', `${path}/executions/${id}`);
-  await expect.poll(async () => (await read()).status, { timeout: 90_000, interval: 200 }).toBeOneOf(terminal);
+  await expect.poll(async () => (await read()).status, { interval: 200 }).toBeOneOf(terminal);
   const execution = await read();
   const report = await manage('GET', `${path}/analysis/${id}`);
   await keepPictures(report, picture);
@@ -60,7 +60,7 @@ const getFlow = (name: string): ShopFlow => {
   return flow;
 };
 
-describe('a flow in the demo shop', { timeout: 120_000 }, async () => {
+describe('a flow in the demo shop', async () => {
   const appId = await publishShop(manage);
   const flow = await createFlow(appId, getFlow('An order is taken'));
 
@@ -79,7 +79,7 @@ describe('a flow in the demo shop', { timeout: 120_000 }, async () => {
   it('leaves neither its user nor their records', async () => {
     const listUsers = async () => (await manage('GET', `/api/apps/${appId}/users`)).items;
     const listOrders = async () => (await manage('GET', `/api/apps/${appId}/entities/Order`)).items;
-    await expect.poll(listUsers, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listUsers).toEqual([]);
     expect((await listOrders()).length).toBe(ordersOfTheOwner.length);
   });
 
@@ -99,7 +99,7 @@ describe('a flow in the demo shop', { timeout: 120_000 }, async () => {
     expect(modelCalls).toBe(0);
   });
 
-  it('fails if the page has a bug, also when it is replayed: a check is never healed', async () => {
+  it('fails if the page has a bug, even when it is replayed: a check is never healed', async () => {
     const bug = variants.find(({ bug }) => bug === 'double submit');
     await republishShop(manage, appId, readShop(bug && [bug.patch]));
     const { report } = await run(flow, 'replayed-bug');
@@ -112,7 +112,7 @@ describe('a flow in the demo shop', { timeout: 120_000 }, async () => {
   });
 });
 
-it('names a planted bug that nobody sees on the page', { timeout: 120_000 }, async () => {
+it('names a planted bug that nobody sees on the page', async () => {
   const bug = variants.find(({ bug }) => bug === 'uncaught rejection');
   const appId = await publishShop(manage, readShop(bug && [bug.patch]));
   const { execution, report } = await run(await createFlow(appId, getFlow('An order is paid')), 'failed');
@@ -126,7 +126,7 @@ it('names a planted bug that nobody sees on the page', { timeout: 120_000 }, asy
   ]);
 });
 
-it('tests an app that was built by chat', { timeout: 120_000 }, async () => {
+it('tests an app that was built by chat', async () => {
   const { id } = await manage('POST', '/api/apps', { name: 'Tasks' });
   await manage('POST', `/api/apps/${id}/chat/message`, { content: 'I need a task list with owners' });
   await publish(new Map(), { id });

@@ -1,4 +1,4 @@
-// Owns the browser of the tests: the machine's Chromium, and the checks that every page must pass.
+// The tests' browser: the machine's Chromium, and the checks that every page must pass.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type axe from 'axe-core';
@@ -11,29 +11,39 @@ export const desktop = { width: 1440, height: 900 };
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** How long a test waits for a page. Generous, because a busy machine must not fail a test. */
+const patienceMs = 120_000;
+
 /** Starts Chromium for this test file. */
 export async function startChromium() {
   const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    timeout: patienceMs,
     args: ['--no-sandbox', ...quiet, '--disable-component-update', '--disable-sync', disabledFeaturesFlag],
   });
   afterAll(() => browser.close());
-  return browser;
+  return {
+    async newContext(options?: BrowserContextOptions) {
+      const context = await browser.newContext(options);
+      context.setDefaultTimeout(patienceMs);
+      return context;
+    },
+  };
 }
 
-/** Starts Chromium, to visit one page at a time. */
+/** Starts Chromium for visiting one page at a time. */
 export async function startBrowser() {
   const browser = await startChromium();
 
-  /** Opens the link in a new browser context. An error in the page or its console fails the test. */
+  /** Opens the link in a new browser context. The test fails on any error in the page or its console. */
   async function visit(link: string, check: (page: Page) => Promise<void>, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ viewport: desktop, ...options });
     const page = await context.newPage();
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(error.message));
     page.on('console', (message) => {
-      // The browser logs every error answer, including those that the page shows.
+      // The browser logs every error response, even if it is expected and the page displays it.
       if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) errors.push(message.text());
     });
     await page.goto(link);
@@ -44,7 +54,7 @@ export async function startBrowser() {
   return { visit };
 }
 
-/** Waits until the page shows this text. Its hidden sections may contain it too. */
+/** Waits until this text is visible on the page. Hidden sections may contain it too. */
 export const see = (page: Page, text: string): Promise<void> =>
   page.getByText(text).filter({ visible: true }).waitFor();
 
@@ -52,8 +62,8 @@ export const enter = (page: Page, label: string, value: string): Promise<void> =
   page.getByLabel(label).filter({ visible: true }).fill(value);
 
 /**
- * What the page shows now fits a phone without scrolling sideways, and axe finds nothing serious, on a phone and on a
- * large screen. With PAGE_PICTURES set to a folder, pictures of both are kept there.
+ * Checks that the page fits a phone without horizontal scrolling, and that axe finds nothing serious on a phone or a
+ * large screen. If PAGE_PICTURES names a folder, screenshots of both are saved there.
  */
 export async function expectGoodPage(page: Page, name: string): Promise<void> {
   for (const viewport of [phone, desktop]) {
@@ -71,15 +81,15 @@ async function findSeriousFaults(page: Page): Promise<string[]> {
   return serious.map(describeFault);
 }
 
-/** Nothing at all that axe complains about. */
+/** Checks that axe finds no faults at all. */
 export const expectAccessible = async (page: Page, name: string): Promise<void> =>
   expect((await findFaults(page)).map(describeFault), name).toEqual([]);
 
-/** Evaluated by the debugger, because the policy of our pages refuses to load any other script. */
+/** axe is evaluated through the debugger, because our pages' content security policy blocks other scripts. */
 async function findFaults(page: Page): Promise<axe.Result[]> {
   await page.evaluate(axeSource);
   const { passes, violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-  expect(passes.length).toBeGreaterThan(5); // axe did look at the page
+  expect(passes.length).toBeGreaterThan(5); // confirms that axe inspected the page
   return violations;
 }
 

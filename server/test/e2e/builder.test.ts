@@ -1,5 +1,6 @@
-// Turns of the builder chat survive crashes: workers and APIs are killed during them. No step is repeated, there is one revision
-// or none, and nobody pays twice. Judged also by the model's own record of its calls.
+// Tests that builder chat turns survive crashes. Workers and APIs are killed during turns. No step may be repeated,
+// there must be at most one revision, and no one may be charged twice. The model's own record of its calls is checked
+// as well.
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
@@ -16,7 +17,7 @@ const get = async (path: string) => (await call(b.url, 'GET', path, { as: token 
 const createApp = async (): Promise<{ id: string; revision: number }> =>
   (await call(a.url, 'POST', '/api/apps', { as: token, body: {} })).body;
 
-/** Kills the worker, and starts another one. */
+/** Kills the worker and starts a new one. */
 async function replaceWorker() {
   const exited = once(worker.child, 'exit');
   worker.child.kill('SIGKILL');
@@ -25,7 +26,7 @@ async function replaceWorker() {
 }
 
 const lastStep = 4;
-/** Step `n` writes a file; the last one says that it is done. */
+/** Step `n` writes a file. The last step reports that everything is written. */
 const replyOf = (n: number): ModelReply => {
   const usage = { prompt_tokens: 10_000, completion_tokens: 0 };
   if (n === lastStep) return { ...say('All written.'), usage };
@@ -54,7 +55,7 @@ it.each([1, 2, 3, 4])(
     await replaceWorker();
     const { data } = await streamed.until('turn.completed');
     expect(data).toMatchObject({ status: { state: 'ready' }, app: { revision: app.revision + 1 } });
-    // Only the step that had no record was asked for again.
+    // Only the unrecorded step was requested again.
     const expected = [1, 2, 3, 4].flatMap((step) => (step === killedAt ? [step, step] : [step]));
     expect(asked).toEqual(expected);
     expect(data.conversation.messages.map(({ content }: { content: string }) => content)).toEqual([
@@ -86,7 +87,7 @@ it('an API that is killed during a turn does not affect it; another one answers 
   const headers = { 'idempotency-key': 'killed-api' };
   const sent = { as: token, body: { content: 'Go' }, headers };
   const first = call(c.url, 'POST', `/api/apps/${app.id}/chat/message`, sent).catch(() => 'lost');
-  await expect.poll(() => asked, { timeout: 10_000 }).toEqual([1, 2]);
+  await expect.poll(() => asked).toEqual([1, 2]);
   const exited = once(c.child, 'exit');
   c.child.kill('SIGKILL');
   await exited;
@@ -102,7 +103,7 @@ it('an API that is killed during a turn does not affect it; another one answers 
   expect((await get(`/api/apps/${app.id}/chat/full-conversation`)).items.length).toBe(2);
 });
 
-it('a worker that is asked to stop hands its turn to the next one, which goes on after the last step', async () => {
+it('a worker that is asked to stop hands its turn to the next one, which continues after the last step', async () => {
   const app = await createApp();
   const asked: number[] = [];
   let isStopped = false;
@@ -125,4 +126,4 @@ it('a worker that is asked to stop hands its turn to the next one, which goes on
   worker = await startWorker();
   expect((await sending).body).toMatchObject({ status: { state: 'ready' } });
   expect(asked).toEqual([1, 2, 2, 3, 4]);
-}, 60_000);
+});

@@ -1,5 +1,6 @@
-// An app from the first message to its users, in a real browser: the sandbox's model builds a task list from the starter, the
-// app is published, people sign up, and everybody has their own tasks. With PAGE_PICTURES set to a folder, pictures are kept.
+// Follows an app from the first message to its users, in a real browser. The sandbox model builds a task list from the
+// starter, the app is published, and users sign up, each with their own tasks. If PAGE_PICTURES names a folder,
+// screenshots are saved there.
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
@@ -17,7 +18,7 @@ const password = 'a long enough password';
 
 const { id } = await manage('POST', '/api/apps', { name: 'Tasks' });
 
-/** Sends a message to the builder, and returns what it said and did. */
+/** Sends a message to the builder and returns its reply with the tool calls. */
 async function ask(content: string): Promise<{ content: string; tool_calls: { name: string; status: string }[] }> {
   const { conversation, status } = await manage('POST', `/api/apps/${id}/chat/message`, { content });
   expect(status).toMatchObject({ state: 'ready' });
@@ -28,7 +29,7 @@ const failedCalls = (tool_calls: readonly { name: string; status: string }[]) =>
   tool_calls.filter(({ status }) => status !== 'success');
 
 const built = await ask('I need a task list with owners');
-await manage('PATCH', `/api/apps/${id}/auth/settings`, { sign_up: 'open' });
+const answered = await ask('Everybody');
 const app = await publish(new Map(), { id });
 await addUser(app, 'bob@customers.example', password, 'Bob');
 
@@ -44,12 +45,18 @@ const picture = async (page: Page, name: string) => {
   if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
 };
 
-describe('an app that is built by talking', { timeout: 60_000 }, () => {
+describe('an app that is built by talking', () => {
   it('is made by real calls of the tools, each of which succeeds', () => {
     expect(failedCalls(built.tool_calls)).toEqual([]);
     const names = built.tool_calls.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['save_entity', 'edit_file', 'check_page', 'save_revision']));
     expect(built.content).toContain('Your task list is ready.');
+  });
+
+  it('asks who may create an account, and opens sign-up by the answer', async () => {
+    expect(built.content).toMatch(/Who may create an account in this app: [^?]+\?$/);
+    expect(answered.tool_calls.map(({ name, status }) => [name, status])).toEqual([['set_sign_up', 'success']]);
+    expect(await manage('GET', `/api/apps/${id}/auth/settings`)).toMatchObject({ sign_up_in_effect: 'open' });
   });
 
   it('lets a person sign up, add, tick and delete tasks, and keeps them', async () => {
@@ -59,7 +66,7 @@ describe('an app that is built by talking', { timeout: 60_000 }, () => {
       await enter(page, 'E-mail address', 'ann@customers.example');
       await enter(page, 'Password', password);
       await press(page, 'Create account');
-      await see(page, 'Look at your e-mail');
+      await see(page, 'Check your e-mail');
       await page.goto(await linkTo('ann@customers.example'));
       await see(page, 'No tasks yet.');
       await expectAccessible(page, 'no tasks');
@@ -89,7 +96,7 @@ describe('an app that is built by talking', { timeout: 60_000 }, () => {
       await press(page, 'Sign in');
       await see(page, 'No tasks yet.');
       const ofAnn = await manage('GET', `/api/apps/${id}/entities/Task?created_by=ann@customers.example`);
-      expect(ofAnn.items).toEqual([]); // a manager's own rules apply too: they own none of these tasks
+      expect(ofAnn.items).toEqual([]); // the rules also apply to managers, and this one owns no tasks
       await add(page, 'A task of Bob');
       await press(page, 'Sign out');
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -99,14 +106,14 @@ describe('an app that is built by talking', { timeout: 60_000 }, () => {
 
   it('says what went wrong, and keeps what the server has', async () => {
     await visit(app.url, async (page) => {
-      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
       await enter(page, 'E-mail address', 'bob@customers.example');
       await enter(page, 'Password', password);
       await press(page, 'Sign in');
       await tasks(page).filter({ hasText: 'A task of Bob' }).waitFor();
       await page.route('**/entities/**', (route) => route.abort());
       await page.getByLabel('A task of Bob').first().click();
-      await see(page, 'The server was not reached.');
+      await see(page, 'The server could not be reached.');
       expect(await page.getByLabel('A task of Bob').first().isChecked()).toBe(false);
       await expectAccessible(page, 'an error');
     });
@@ -118,7 +125,7 @@ describe('an app that is built by talking', { timeout: 60_000 }, () => {
     expect(changed.tool_calls.map(({ name }) => name)).not.toContain('write_file');
     await publish(new Map(), { id });
     await visit(app.url, async (page) => {
-      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
       await enter(page, 'E-mail address', 'bob@customers.example');
       await enter(page, 'Password', password);
       await press(page, 'Sign in');

@@ -1,5 +1,5 @@
-// A small version of the drill `coding-faults`: workers are killed at chosen boundaries of coding sessions, with real processes, git,
-// and bubblewrap where the machine allows it.
+// A small version of the drill `coding-faults`. Workers are killed at chosen boundaries of coding sessions, with real
+// processes, real git, and bubblewrap where the machine supports it.
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Boundary, Kill, Kind, Script } from '../../../drills/coding-faults/scripts.ts';
@@ -20,15 +20,15 @@ const script = (number: number, kind: Kind, kills: Script['kills'], launches = 1
 
 const at = (boundary: Boundary): Kill => ({ boundary, occurrence: 1 });
 
-describe('coding sessions whose workers are killed', { timeout: 240_000 }, () => {
+describe('coding sessions whose workers are killed', () => {
   it('make one branch, one pull request and one commit, and leave nothing behind', async () => {
     const database = await cloneTemplate();
     onTestFinished(database.drop);
     const scripts = [
-      // What is pushed is progress: two crashes in a row do not end it.
+      // A push counts as progress, so two crashes in a row do not end the session.
       script(1, 'edit', [at('pushed'), at('moved_to_opening')], 10),
       script(2, 'question', [at('checkpoint_stored')]),
-      script(3, 'cancel_created', []), // its worker is killed while it is being cancelled
+      script(3, 'cancel_created', []), // the worker is killed while the session is being cancelled
       script(4, 'cancel_command', []),
     ];
     const services = {

@@ -1,5 +1,5 @@
-// Tests what the command line says to an operator: help, mistakes, and failures that an operator can mend. Each with one
-// or two sentences and an exit code, and never with a stack trace.
+// Tests the command line's output for operators: help, usage errors, and failures that an operator can fix. Each
+// failure prints one or two sentences, sets an exit code and never shows a stack trace.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ describe('help', () => {
   it('--help lists the commands, and describes one after its name', async () => {
     const { stdout, stderr } = await plinth('--help');
     expect(stdout).toMatch(
-      /^usage: plinth COMMAND\n[\s\S]*plinth worker\n[\s\S]*plinth migrate \[--status \| --dry-run /,
+      /^usage: plinth COMMAND, which is run by: npm run plinth -- COMMAND\n[\s\S]*plinth worker\n[\s\S]*plinth migrate \[--status \| --dry-run /,
     );
     expect(stderr).toBe('');
     expect((await plinth()).stdout).toBe(stdout);
@@ -77,7 +77,7 @@ describe('what a command does not know', () => {
     ['a flag', ['api', '--prot', '8081'], "Unknown option '--prot'.\nusage: plinth api\n"],
     ['a word', ['worker', 'now'], "Unexpected argument 'now'.\nusage: plinth worker\n"],
     ['a second file', ['import', 'a', 'b'], "Unexpected argument 'b'.\nusage: plinth import ARCHIVE"],
-    ['a command', ['serve'], "There is no command 'serve'. List them: plinth --help\n"],
+    ['a command', ['serve'], "There is no command 'serve'. To list the commands, run: plinth --help\n"],
   ])('is refused with exit code 2 and the usage: %s', async (_what, args, text) => {
     const { code, stdout, stderr } = await fail(plinth(...args));
     expect(stderr.startsWith(text), stderr).toBe(true);
@@ -90,7 +90,7 @@ describe('settings', () => {
   it('that are misspelled are warned about, by the name that was meant', async () => {
     const { stdout, stderr } = await misspelled.plinth('migrate', '--dry-run');
     expect(stderr).toBe(
-      'DATABSE_POOL_SIZE is not a setting of Plinth and has no effect. Did you mean DATABASE_POOL_SIZE?\n',
+      'DATABSE_POOL_SIZE is not a Plinth setting and has no effect. Did you mean DATABASE_POOL_SIZE?\n',
     );
     expect(stdout).toBe('no pending migrations\n');
     expect((await plinth('migrate', '--status')).stderr).toBe('');
@@ -102,7 +102,7 @@ describe('a port in use', () => {
     const sentence = (setting: string) =>
       `Port ${port} at 127.0.0.1 is in use. Stop the process that uses it, or set ${setting} to another port.`;
     await expectSentence(onTakenPort.plinth('api'), new RegExp(`^${sentence('PORT')}\n$`));
-    // A worker's log is on standard output, like all of its messages.
+    // A worker logs everything to standard output, including failures.
     const { code, stdout } = await fail(onTakenPort.plinth('worker'));
     const last = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
     expect(last).toMatchObject({ msg: 'worker failed', reason: sentence('WORKER_METRICS_PORT') });
@@ -121,17 +121,37 @@ describe('an expected failure is explained in a sentence, without a stack trace'
     await expectSentence(unreachable.plinth(...bootstrap), sentence);
   });
 
+  it('the same for the role that migrates, with the setting that was used', async () => {
+    const { plinth } = commandLine({ ...settings, MIGRATE_DATABASE_URL: 'postgres://owner@127.0.0.1:1/plinth' });
+    await expectSentence(plinth('migrate'), /^PostgreSQL can't be reached at .* or correct MIGRATE_DATABASE_URL.\n$/);
+    await expectSentence(plinth('geo', 'import', 'x'), /or correct MIGRATE_DATABASE_URL.\n$/);
+  });
+
+  it('a run role that was not granted what it needs', async () => {
+    const other = await cloneTemplate();
+    await other.runAsOwner(`revoke all on users from ${new URL(other.url).username}`);
+    const { plinth } = commandLine({ ...settings, DATABASE_URL: other.url });
+    const sentence =
+      /^PostgreSQL refused a statement \(permission denied for table users\). Run "npm run plinth -- migrate"/;
+    await expectSentence(plinth('user', 'reset', '--user', 'a@example.com'), sentence);
+    await other.drop();
+  });
+
   it('a host that has no address', async () => {
-    await expectSentence(unresolved.plinth('migrate'), /^The host nowhere.invalid of DATABASE_URL has no address/);
+    await expectSentence(
+      unresolved.plinth('migrate'),
+      /^The host nowhere.invalid in DATABASE_URL could not be resolved/,
+    );
   });
 
   it('a database that does not exist', async () => {
     const { plinth, start } = missing;
-    const sentence = /database "plinth_no_such_database" does not exist. Create it with createdb, or correct/;
+    const sentence =
+      /database "plinth_no_such_database" does not exist. Create it with \\?"createdb -h \S+ -p \d+ -U \S+ plinth_no_such_database\\?", or correct/;
     await expectSentence(plinth('migrate'), sentence);
     await expectSentence(plinth('user', 'reset', '--user', 'a@example.com'), sentence);
-    // The processes wait for it, and say so once.
-    const api = await start('api', /"reason":"PostgreSQL has no such database:[^}]*"msg":"set-up token not created"/);
+    // The API and the worker wait for the database, and log the problem only once.
+    const api = await start('api', /"reason":"PostgreSQL has no such database:[^}]*"msg":"setup token not created"/);
     const worker = await start(
       'worker',
       /"reason":"PostgreSQL has no such database:[^}]*"msg":"waiting for the database"/,
@@ -142,7 +162,7 @@ describe('an expected failure is explained in a sentence, without a stack trace'
   });
 
   it('a database without tables', async () => {
-    const sentence = /^The database does not have the tables of this release \(.*\). Run: plinth migrate\n$/;
+    const sentence = /^The database doesn't have this release's tables \(.*\). Run: npm run plinth -- migrate\n$/;
     await expectSentence(onEmpty.plinth(...bootstrap), sentence);
     await expectSentence(onEmpty.plinth('worker'), sentence);
   });
@@ -160,7 +180,7 @@ describe('an expected failure is explained in a sentence, without a stack trace'
   });
 });
 
-// Last, because it migrates the empty database.
+// Runs last, because it migrates the empty database.
 describe('plinth migrate', () => {
   it('an empty database is not ready: its migrations are pending, and --status and --dry-run list them', async () => {
     const { url, child } = await onEmpty.startApi();
@@ -181,7 +201,9 @@ describe('plinth migrate', () => {
     expect(lines.filter((line) => line.startsWith('pending'))).toEqual([]);
     expect((await onEmpty.plinth('migrate', '--dry-run')).stdout).toBe('no pending migrations\n');
     await empty.runAsOwner("insert into migrations values ('9999_later.sql', 'x', now())");
-    expect((await onEmpty.plinth('migrate', '--status')).stdout).toMatch(/9999_later.sql {2}\(of a newer release\)\n$/);
+    expect((await onEmpty.plinth('migrate', '--status')).stdout).toMatch(
+      /9999_later.sql {2}\(from a newer release\)\n$/,
+    );
   });
 
   it('refuses a migration that was edited after it was applied, and so does --dry-run', async () => {

@@ -1,4 +1,4 @@
-// Owns running the command line in tests: real processes that are killed when the test file ends.
+// Runs the command line in tests, as real processes that are killed when the test file ends.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -8,7 +8,13 @@ import { afterAll } from 'vitest';
 
 const run = promisify(execFile);
 
-/** `repository` is the folder whose code runs, `cwd` the one in which it runs: the place of `.env`. */
+interface RunningCommand {
+  readonly child: ChildProcess;
+  readonly match: RegExpExecArray;
+  readonly log: string[];
+}
+
+/** `repository` is the folder that contains the code. `cwd` is the working directory, from which `.env` is read. */
 export function commandLine(
   settings: Readonly<Record<string, string>>,
   repository = fileURLToPath(new URL('../../..', import.meta.url)),
@@ -26,7 +32,18 @@ export function commandLine(
   const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd });
 
   /** Starts a long-running command and waits until its log matches. */
-  async function startCommand(command: string, readyPattern: RegExp, ...args: string[]) {
+  async function startCommand(command: string, readyPattern: RegExp, ...args: string[]): Promise<RunningCommand> {
+    for (let lost = 0; lost < 3; lost += 1) {
+      const started = await startOnce(command, readyPattern, ...args);
+      if (started !== undefined) return started;
+    }
+    throw new Error(`${command} lost its slot three times while it started`);
+  }
+
+  /**
+   * Returns undefined for a worker that lost its slot because the machine was too busy. A supervisor would restart it.
+   */
+  async function startOnce(command: string, readyPattern: RegExp, ...args: string[]) {
     const child = spawn(process.execPath, [main, command, ...args], {
       env: environment,
       cwd,
@@ -34,14 +51,18 @@ export function commandLine(
     });
     children.push(child);
     const log: string[] = [];
-    const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+    const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray | undefined>();
     child.stdout?.on('data', (chunk) => {
       log.push(String(chunk));
       const match = readyPattern.exec(log.join(''));
       if (match) resolve(match);
     });
-    child.once('exit', () => reject(new Error(`${command} exited: ${log.join('')}`)));
-    return { child, match: await promise, log };
+    child.once('exit', () => {
+      if (log.join('').includes('"slot lost"')) resolve(undefined);
+      else reject(new Error(`${command} exited: ${log.join('')}`));
+    });
+    const match = await promise;
+    return match === undefined ? undefined : { child, match, log };
   }
 
   const startApi = async () => {

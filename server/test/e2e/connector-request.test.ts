@@ -1,4 +1,5 @@
-// Owns the tests of the task `connector.request` in real runs, against the sandbox's services, with tokens that a consent issued.
+// Tests the task `connector.request` in real runs against the sandbox's services, with tokens issued through a consent
+// flow.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sandboxApiKeys } from '../../../sandbox/src/authorization-server-api.ts';
 import { openTokens } from '../../src/features/connectors/sealed.ts';
@@ -22,7 +23,7 @@ const openOf = async (id: string) => {
   if (tokens === undefined) throw new Error('no tokens');
   return tokens;
 };
-/** A token is not refreshed in its first minute. */
+/** Backdates the connection, because a token is not refreshed in its first minute. */
 const makeOlder = (id: string) =>
   world.db
     .updateTable('connections')
@@ -99,7 +100,7 @@ describe('connector.request', () => {
     });
     await makeOlder(id);
     const ended = await runs.run(app, request({ integration_type: 'github' }));
-    // Revoking an access token ends the grant at this service, so that it can't be renewed either.
+    // At this service, revoking an access token ends the whole grant, so the token cannot be refreshed either.
     expect(ended).toMatchObject({ status: 'failed', failure: { type: 'authentication', status: 401 } });
     expect((await find(id)).status).toBe('expired');
 
@@ -134,7 +135,7 @@ describe('connector.request', () => {
   });
 });
 
-describe('a connection that can not be used', () => {
+describe('a connection that cannot be used', () => {
   it('is missing, ended or expired: the request is not sent, and the error says which', async () => {
     const app = await newApp();
     const before = apiCalls('box').length;
@@ -171,7 +172,7 @@ describe('a connection that can not be used', () => {
     expect((await runs.run(mine, request({ integration_type: 'zoom' }))).failure).toMatchObject({ status: 404 });
   });
 
-  it('can not be renewed now', async () => {
+  it('cannot be renewed now', async () => {
     const app = await newApp();
     const id = await connect(app, 'dropbox');
     const past = new Date(Date.now() - 60_000);

@@ -1,6 +1,7 @@
-// Connecting a service in a real browser: the consent page of the sandbox, the way back, and the pages that people see. The API
-// runs as a process of its own.
+// Tests connecting a service in a real browser: the sandbox's consent page, the redirect back, and the pages that users
+// see. The API runs as a separate process.
 import { afterAll, expect, it } from 'vitest';
+import { freePort } from '../../../harness/ports.ts';
 import { startAuthorizationServer } from '../../../sandbox/src/authorization-server.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
@@ -8,13 +9,12 @@ import { sandboxSettings } from '../support/connections.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { expectGoodPage, startChromium } from './browser.ts';
 import { commandLine } from './command.ts';
-import { freePort } from './free-port.ts';
 
 const sandbox = await startAuthorizationServer();
 const database = await cloneTemplate();
 const port = await freePort();
 const url = `http://127.0.0.1:${port}`;
-const setup_token = 'a set-up token of the tests';
+const setup_token = 'a setup token of the tests';
 const settings = { DATABASE_URL: database.url, PLINTH_SETUP_TOKEN: setup_token, PORT: String(port), BASE_URL: url };
 await commandLine({ ...newKeys(), ...settings, ...sandboxSettings(sandbox.url) }).startApi();
 const browser = await startChromium();
@@ -37,7 +37,7 @@ const start = async (integration_type: string, more: object = {}): Promise<strin
   (await send('POST', `${base}/initiate`, { integration_type, ...more })).redirect_url;
 const readStatus = (type: string) => send('GET', `${base}/status?integration_type=${type}`);
 
-/** A browser of its own, signed in or not. */
+/** Opens a new browser context, signed in or not. */
 async function openBrowser(isSignedIn: boolean) {
   const context = await browser.newContext();
   const [name = '', value = ''] = session.split('=');
@@ -45,7 +45,7 @@ async function openBrowser(isSignedIn: boolean) {
   return context.newPage();
 }
 
-it('a person consents at the service and is connected', { timeout: 60_000 }, async () => {
+it('a person consents at the service and is connected', async () => {
   const page = await openBrowser(true);
   await page.goto(await start('gitlab'));
   await expectGoodPage(page, 'connect-consent');
@@ -55,11 +55,11 @@ it('a person consents at the service and is connected', { timeout: 60_000 }, asy
   await expectGoodPage(page, 'connect-connected');
   expect(await readStatus('gitlab')).toEqual({ status: 'ACTIVE', error: null });
   await page.reload();
-  await page.getByText('This browser did not start the connection').waitFor();
+  await page.getByText('This connection was started in another browser').waitFor();
   await expectGoodPage(page, 'connect-refused');
 });
 
-it('a person who denies access comes back to where they wanted', { timeout: 60_000 }, async () => {
+it('a person who denies access comes back to where they wanted', async () => {
   const page = await openBrowser(true);
   await page.goto(await start('slack', { return_url: `${url}/?from=slack` }));
   await page.getByRole('button', { name: 'Deny' }).click();
@@ -71,16 +71,17 @@ it('a person who denies access comes back to where they wanted', { timeout: 60_0
   await expectGoodPage(again, 'connect-denied');
 });
 
-it('another browser gets nowhere, with the link or with what the service answered', { timeout: 60_000 }, async () => {
+it('another browser gets nowhere, with the link or with what the service answered', async () => {
   const link = await start('github');
   const other = await openBrowser(false);
   await other.goto(link);
   await other.getByRole('heading', { name: 'You are not signed in' }).waitFor();
   await expectGoodPage(other, 'connect-signed-out');
-  // The person's own browser leaves for the service. What it is sent back to is opened in the other one.
+  // The user's own browser is redirected to the service, but the service's redirect back is opened in the other
+  // browser.
   const left = await call(url, 'GET', new URL(link).pathname, { headers: { cookie: session } });
   const back = await sandbox.consent(left.headers.location ?? '');
   await other.goto(back.href);
-  await other.getByText('This browser did not start the connection').waitFor();
+  await other.getByText('This connection was started in another browser').waitFor();
   expect(await readStatus('github')).toEqual({ status: 'PENDING', error: null });
 });

@@ -1,18 +1,18 @@
-// Owns running a guide as a reader would: against what `npm run dev` starts, in a folder of its own. The server, the worker and
-// the sandbox are real processes.
+// Runs a guide as a reader would, against the processes that `npm run dev` starts, in a temporary folder. The
+// server, the worker and the sandbox are real processes.
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { freePort } from '../../../harness/ports.ts';
 import { Guide } from '../support/guide.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { commandLine } from './command.ts';
-import { freePort } from './free-port.ts';
 
 export const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** `npm run dev` with a database of its own; `start` starts it again. */
+/** Starts `npm run dev` with its own database. The returned `start` starts it again. */
 export async function startDevelopment() {
   const folder = await mkdtemp(join(tmpdir(), 'guide-'));
   const database = await cloneTemplate();
@@ -36,8 +36,7 @@ export async function startDevelopment() {
   };
   const first = await start();
   const guide = new Guide(folder);
-  await symlink(join(repository, 'docs'), join(folder, 'docs')); // the reader is in the folder of the clone
-  for (const [, name = '', value = ''] of first.banner.matchAll(/^ {2}export (\w+)=(\S+)$/gm))
-    guide.export(name, value);
+  await symlink(join(repository, 'docs'), join(folder, 'docs')); // the guide's reader is in the clone's folder
+  for (const [, name = '', value = ''] of first.banner.matchAll(/^ {2}export (\w+)=(.+)$/gm)) guide.export(name, value);
   return { ...first, start, guide, baseUrl, folder };
 }

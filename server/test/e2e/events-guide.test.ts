@@ -1,4 +1,4 @@
-// Runs docs/guides/seeing-what-people-do.md as a reader would, and opens the chart that it saves in a real browser.
+// Runs docs/guides/seeing-what-people-do.md as a reader would, and opens the saved chart in a real browser.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ describe('docs/guides/seeing-what-people-do.md', () => {
         root: 'svg',
         faults: 0,
         bars: [true],
-        texts: ['orderscount', 'averageavg of properties.total, 1 not numbers'],
+        texts: ['orderscount', 'averageavg of properties.total, 1 not numeric'],
       });
     });
   });

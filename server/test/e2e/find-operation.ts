@@ -1,31 +1,34 @@
-// Owns finding the operation for a task in words, as a reader of the OpenAPI document would: by the words that the task has in
-// common with what the document says about each operation. It knows nothing of Plinth and has no hints for single tasks.
+// Finds the operation for a task described in words, as a reader of the OpenAPI document would: compares the task's
+// words with the document's text about each operation. It knows nothing about Plinth and has no hints for individual
+// tasks.
 
-// biome-ignore lint/suspicious/noExplicitAny: a document is data.
+// biome-ignore lint/suspicious/noExplicitAny: The document is not typed.
 type Json = any;
 
 export interface FoundOperation {
   readonly operationId: string;
   readonly method: string;
   readonly path: string;
-  /** The example of its body; undefined if it has no body. */
+  /** The body's example. Undefined if the operation has no body. */
   readonly example: Json;
-  /** The examples of its parameters, by name. */
+  /** The parameters' examples, by name. */
   readonly parameterExamples: Readonly<Record<string, Json>>;
 }
 
 interface Candidate extends FoundOperation {
-  /** The weight of each word of the operation's description. */
+  /** The weight of each word in the operation's description. */
   readonly words: ReadonlyMap<string, number>;
 }
 
-/** How much a word counts, by where it stands. Names and summaries say what an operation is for; fields say what it has. */
+/**
+ * A word's weight, by its position. Names and summaries describe an operation's purpose, and fields only its details.
+ */
 const weights = { name: 3, summary: 4, path: 2, tag: 1, description: 1.5, parameter: 0.7, field: 0.7 };
 
-/** Operations for the task, best first. */
+/** Returns a function that lists the operations for a task, best match first. */
 export function createFinder(document: Json): (task: string) => FoundOperation[] {
   const candidates = listCandidates(document);
-  // A word that few operations have says more than one that most have.
+  // A rare word is a stronger hint than a common word.
   const rarity = (word: string): number =>
     Math.log(1 + candidates.length / (1 + candidates.filter(({ words }) => words.has(word)).length));
   return (task) => {
@@ -71,7 +74,7 @@ function readExample(document: Json, body: Json): Json {
 
 function weighWords(document: Json, path: string, operation: Json): Map<string, number> {
   const body = follow(document, operation.requestBody?.content['application/json'].schema);
-  const answer = follow(document, operation.responses['200']?.content?.['application/json']?.schema);
+  const answer = follow(document, follow(document, operation.responses['200'])?.content?.['application/json']?.schema);
   const parts: [keyof typeof weights, string[]][] = [
     ['name', [operation.operationId]],
     ['summary', [operation.summary]],
@@ -81,7 +84,7 @@ function weighWords(document: Json, path: string, operation: Json): Map<string, 
     ['parameter', listParameters(document, operation).map(({ name, description }: Json) => `${name} ${description}`)],
     ['field', [...listTexts(document, body), ...listTexts(document, answer)]],
   ];
-  // A word counts where it weighs most: long descriptions have no advantage.
+  // A word counts once, with its highest weight, so long descriptions have no advantage.
   const words = new Map<string, number>();
   for (const [place, texts] of parts)
     for (const word of texts.flatMap(toWords)) words.set(word, Math.max(words.get(word) ?? 0, weights[place]));
@@ -94,7 +97,7 @@ const listTexts = (document: Json, schema: Json): string[] =>
     ...Object.keys(follow(document, property.items)?.properties ?? {}),
   ]);
 
-/** `listAppUsers` and "the users of an app" have the same words: lower case, split, without endings. */
+/** `listAppUsers` and "the users of an app" yield the same words: lower case, split, without endings. */
 const toWords = (text: string): string[] =>
   text
     .replace(/([a-z])([A-Z])/g, '$1 $2')

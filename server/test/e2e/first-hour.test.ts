@@ -1,5 +1,5 @@
-// Runs docs/guides/first-hour.md and the example of README.md as a reader would: every command in bash, against what
-// `npm run dev` starts.
+// Runs docs/guides/first-hour.md, README.md and docs/guides/building-apps-by-chat.md as a reader would: every command in
+// bash, against the processes that `npm run dev` starts.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { Guide, readBlocks, readSteps } from '../support/guide.ts';
 import { repository, startDevelopment } from './dev.ts';
 
 const text = await readFile(join(repository, 'docs/guides/first-hour.md'), 'utf8');
+const chat = await readFile(join(repository, 'docs/guides/building-apps-by-chat.md'), 'utf8');
 const readme = await readFile(join(repository, 'README.md'), 'utf8');
 const { child, banner, token, start, guide, baseUrl, folder } = await startDevelopment();
 
@@ -23,6 +24,10 @@ describe('docs/guides/first-hour.md', () => {
 
 describe('README.md', () => {
   it.each(readSteps(readme))('line $line: the command prints what the page says', (step) => guide.run(step));
+});
+
+describe('docs/guides/building-apps-by-chat.md', () => {
+  it.each(readSteps(chat))('line $line: the command prints what the guide says', (step) => guide.run(step));
 });
 
 describe('npm run dev', () => {

@@ -1,17 +1,18 @@
-// What a hostile command leaves in its clone, taken over the way coding sessions do it: prepared and read back by our scripts in the
-// sandbox, then handled by our git outside. Judged by canaries outside. Needs root, bubblewrap and control groups.
+// Tests hostile repositories that a command leaves in its clone. Our scripts prepare and read back the clone inside the
+// sandbox, and our git processes the result outside it, exactly as in coding sessions. Canaries outside the sandbox
+// detect an escape. Needs root, bubblewrap and control groups.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CommandRun, cloneFolders, createClone } from '../../src/features/coding-sessions/work/clone.ts';
-import { repositories } from '../../src/gateways/command-sandbox/escape-kit/repositories.ts';
 import { openCommandSandbox } from '../../src/gateways/command-sandbox/index.ts';
 import type { CommandSandbox } from '../../src/gateways/command-sandbox/types.ts';
 import { openBareRepository } from '../../src/kit/git/repository.ts';
 import { requireGit } from '../../src/kit/git/run.ts';
 import type { BareRepository } from '../../src/kit/git/types.ts';
 import { type Canaries, openCanaries } from '../support/canaries.ts';
+import { repositories } from '../support/escape-kit/repositories.ts';
 import { serverUrl } from '../support/template.ts';
 
 const firstUid = 60_000_000 + (process.pid % 100_000) * 256;
@@ -23,7 +24,7 @@ let sandbox: CommandSandbox;
 let repository: BareRepository;
 let base: string;
 let baseTree: string;
-/** The commit at which the base has its submodule `sub`. */
+/** The submodule `sub`'s commit in the base. */
 let submodule: string;
 let count = 0;
 const commitAnything = 'git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m x';
@@ -50,7 +51,7 @@ beforeAll(async () => {
   });
   baseTree = made.toString('utf8').trim();
   base = await repository.commit({ tree: baseTree, parents: [], message: 'first', author, date: new Date(0) });
-}, 60_000);
+});
 
 afterAll(async () => {
   await sandbox.close();
@@ -68,7 +69,7 @@ function makeSession(): { folder: string; run: (tree: string, text: string) => P
   return { folder, run };
 }
 
-/** What has been run outside, or with what the scripts may write to. */
+/** Lists the canaries that were reached, and whether a program ran inside our scripts, which can write to `/state`. */
 async function judge(folder: string, runs: readonly CommandRun[]): Promise<string[]> {
   const tripped = await canaries.judge(runs.map((each) => JSON.stringify(each)).join('\n'), folder);
   return existsSync(join(folder, 'snapshots/owned')) ? [...tripped, 'ran something in a script'] : tripped;
@@ -88,13 +89,13 @@ test.each(repositories)('a repository that $name makes our git run nothing', asy
   if (!('tree' in first)) throw new Error(first.reason);
   const second = await run(first.tree, then);
   expect(await judge(folder, [first, second])).toEqual([]);
-  // The snapshot was taken in spite of it: the program that git was told to run is part of it.
+  // The snapshot was taken despite the attack. It contains the program that git was configured to run.
   expect(await repository.readBlob(first.tree, 'payload.sh', 10_000)).toMatchObject({ outcome: 'found' });
   await takeOver(folder, 'tree' in second ? second.tree : first.tree);
   expect(await judge(folder, [])).toEqual([]);
 });
 
-/** Makes the submodule `sub` of the base a repository with settings that run the program, at the commit that the base names. */
+/** Turns the submodule `sub` into a repository whose settings run the program, at the commit that the base names. */
 const takeSubmodule = () => `cat >payload.sh <<'END'
 #!/bin/sh
 touch /state/owned
@@ -123,7 +124,7 @@ test('a repository in the place of a file is not taken over as a submodule', asy
   await takeOver(folder, baseTree);
 });
 
-// The same without what protects us, to show that the tests above would notice.
+// The same attacks without our protection, to show that the tests above would detect them.
 
 const unprotected = {
   'our git in the clone, in a script': { script: 'git status', environment: {} },

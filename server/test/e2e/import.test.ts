@@ -1,4 +1,4 @@
-// Tests `plinth import` as an operator runs it: with little memory, and with an archive that is refused.
+// Tests `plinth import` as an operator runs it, with little memory and with an invalid archive.
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const app = await world.appOf(owner, workspace);
 const folder = mkdtempSync(join(tmpdir(), 'plinth-import-'));
 const file = join(folder, 'archive.tar.gz');
 await exportTo(world.db, workspace, file);
-// Less than what the archive below has, when it is unpacked: 112 MB. The code itself needs 60 MB.
+// Less than the 112 MB that the archive below takes up when unpacked. The code itself needs 60 MB.
 const NODE_OPTIONS = '--max-old-space-size=96 --max-semi-space-size=8';
 const { plinth } = commandLine({ ...newKeys(), DATABASE_URL: world.config.DATABASE_URL, NODE_OPTIONS });
 
@@ -31,7 +31,7 @@ it('imports an archive that is larger than the memory it has', async () => {
   const { stdout } = await plinth('import', file, '--any-size');
   expect(stdout).toMatch(/imported as workspace [0-9a-f-]{36}\npeople: 1 had an account, 0 accounts were created\n/);
   expect(stdout).toMatch(/entity_records +6000\n/);
-}, 120_000);
+});
 
 it('says why an archive is refused, without a stack trace', async () => {
   writeFileSync(file, 'no archive');

@@ -1,19 +1,19 @@
-// Owns a whole installation for the tests of published apps: an API and a worker as processes of their own, a mail server, and
-// hosts for apps below apps.localhost, which browsers resolve to this machine.
+// A complete installation for tests of published apps: an API and a worker as separate processes, a mail server,
+// and app hosts under apps.localhost, which browsers resolve to this machine.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, vi } from 'vitest';
+import { freePort } from '../../../harness/ports.ts';
 import { startMailSandbox } from '../../../sandbox/src/smtp.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { type CallOptions, call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { commandLine } from './command.ts';
-import { freePort } from './free-port.ts';
 
 export interface PublishedApp {
   readonly id: string;
-  /** Where its pages are; ends with a slash. */
+  /** The base URL of the app's pages. Ends with a slash. */
   readonly url: string;
 }
 
@@ -50,7 +50,7 @@ export async function startInstallation(settings: Readonly<Record<string, string
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Calls the API as the owner, and expects that it succeeds. */
+  /** Calls the API as the owner and expects success. */
   async function manage(method: string, path: string, body?: unknown) {
     const got = await call(url, method, path, { as: owner, ...(body !== undefined && { body }) });
     expect(got.status, got.text).toBe(200);
@@ -58,7 +58,7 @@ export async function startInstallation(settings: Readonly<Record<string, string
   }
   const visit = (method: string, path: string, options: CallOptions) => call(url, method, path, options);
 
-  /** Writes these files of an app, or of a new one, and publishes it. */
+  /** Writes these files to the given app, or to a new one, and publishes it. */
   async function publish(files: ReadonlyMap<string, string>, app?: { readonly id: string }): Promise<PublishedApp> {
     const { id } = app ?? (await manage('POST', '/api/apps', { name: 'Shop' }));
     const sent = [...files].map(([path, content]) => ({ path, content }));
@@ -67,14 +67,14 @@ export async function startInstallation(settings: Readonly<Record<string, string
     return { id, url: (await manage('GET', `/api/apps/${id}`)).published.url };
   }
 
-  /** The link in the `count`-th mail to this address. */
+  /** Returns the link from the `count`-th mail to this address. */
   async function linkTo(email: string, count = 1): Promise<string> {
     const mails = () => mail.inbox.filter(({ to }) => to.includes(email));
-    await vi.waitFor(() => expect(mails().length).toBeGreaterThanOrEqual(count), { timeout: 10_000 });
+    await vi.waitFor(() => expect(mails().length).toBeGreaterThanOrEqual(count), { timeout: 120_000 });
     return /http\S+#plinth_link=\S+/.exec(mails()[count - 1]?.text ?? '')?.[0] ?? '';
   }
 
-  /** Signs a user up with a password. The app must let everybody sign up. */
+  /** Signs up a user with a password. The app must allow sign-up. */
   async function addUser(app: PublishedApp, email: string, password: string, full_name = ''): Promise<void> {
     const path = `/api/apps/${app.id}/auth`;
     const done = await visit('POST', `${path}/sign-up`, { body: { email, password, full_name } });

@@ -1,13 +1,13 @@
-// An invitation from the mail in the inbox, through the page in a real browser, to the first signed-in page. The API runs
-// as a process of its own; the mail server is the sandbox's.
+// Follows an invitation from the mail in the inbox, through the page in a real browser, to the first signed-in page.
+// The API runs as a separate process, with the sandbox's mail server.
 import { afterAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../../harness/ports.ts';
 import { startMailSandbox } from '../../../sandbox/src/smtp.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { enter, expectGoodPage, see, startBrowser } from './browser.ts';
 import { commandLine } from './command.ts';
-import { freePort } from './free-port.ts';
 
 const mail = await startMailSandbox();
 const database = await cloneTemplate();
@@ -18,7 +18,7 @@ const { plinth, startApi } = commandLine({
   DATABASE_URL: database.url,
   SMTP_URL: mail.smtpUrl,
   PORT: String(port),
-  BASE_URL: url, // links point here, and the session cookie is accepted from here only
+  BASE_URL: url, // links point here, and the session cookie is accepted only from here
 });
 const owner = (
   await plinth('bootstrap', '--email', 'owner@example.com', '--name', 'Olive Owner', '--workspace', 'Bright Ideas')
@@ -37,7 +37,7 @@ async function invite(email: string, role = 'editor'): Promise<string> {
   return linkIn(email);
 }
 
-/** The link in the newest mail of the inbox. */
+/** Returns the link from the newest mail in the inbox. */
 async function linkIn(email: string): Promise<string> {
   const mails = (await (await fetch(`${mail.inboxUrl}?to=${email}`)).json()) as { text: string }[];
   return /http\S+\/invitations#\S+/.exec(mails.at(-1)?.text ?? '')?.[0] as string;
@@ -45,18 +45,18 @@ async function linkIn(email: string): Promise<string> {
 
 const password = 'correct horse battery';
 
-describe('an invitation in a browser', { timeout: 60_000 }, () => {
+describe('an invitation in a browser', () => {
   it('leads a new person from the mail to their first signed-in page', async () => {
     await visit(await invite('nora@example.com'), async (page) => {
       await page.getByRole('heading', { name: 'Join Bright Ideas' }).waitFor();
       expect(await page.locator('#heading').textContent()).toContain(
-        'nora@example.com is invited to this workspace as an editor',
+        'nora@example.com has been invited to this workspace as an editor',
       );
       await expectGoodPage(page, 'invitation-new-account');
       await enter(page, 'Your name', 'Nora New');
       await enter(page, 'Password, at least', 'password1234');
       await page.getByRole('button', { name: 'Create account and join' }).click();
-      await see(page, 'The password is one of the most common passwords; choose another.');
+      await see(page, 'The password is one of the most common passwords; choose a different one.');
       await expectGoodPage(page, 'invitation-refused-password');
       await enter(page, 'Password, at least', password);
       await page.getByRole('button', { name: 'Create account and join' }).click();
@@ -78,7 +78,7 @@ describe('an invitation in a browser', { timeout: 60_000 }, () => {
       await enter(page, 'Your password', 'not her password');
       await page.getByRole('button', { name: 'Sign in and join' }).click();
       await see(page, 'The e-mail address or password is wrong.');
-      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
       await enter(page, 'Your password', password);
       await page.getByRole('button', { name: 'Sign in and join' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
@@ -88,7 +88,7 @@ describe('an invitation in a browser', { timeout: 60_000 }, () => {
       await expectGoodPage(page, 'invitation-accept');
       await page.getByRole('button', { name: 'Accept invitation' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
-      // An invitation for another account: the person must sign out first.
+      // This invitation is for a different account, so the user must sign out first.
       await page.goto(await invite('otto@example.com'));
       await see(page, 'this invitation is for another account');
       await expectGoodPage(page, 'invitation-other-account');
@@ -117,7 +117,7 @@ describe('an invitation in a browser', { timeout: 60_000 }, () => {
     await call(url, 'POST', '/api/workspace/invitations/resend', { as: owner, body: { emails: ['late@example.com'] } });
     await visit(old, async (page) => {
       await page.getByRole('heading', { name: "This invitation can't be used" }).waitFor();
-      await see(page, 'The link was replaced by a newer one, or the invitation was cancelled.');
+      await see(page, 'This link was replaced by a newer one, or the invitation was cancelled.');
       await expectGoodPage(page, 'invitation-replaced');
     });
     expect(await linkIn('late@example.com')).not.toBe(old);
@@ -135,7 +135,7 @@ describe('an invitation in a browser', { timeout: 60_000 }, () => {
       await enter(page, 'Password', password);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('heading', { name: 'Welcome, Hans Handed' }).waitFor();
-      // Somebody else is signed in: they are not told that they are a member.
+      // A different user is signed in, so the page must not say "You are already a member".
       await page.goto(link);
       await page.getByRole('heading', { name: 'This invitation was already accepted' }).waitFor();
       await see(page, 'again@example.com is a member of Bright Ideas.');
@@ -156,7 +156,7 @@ describe('an invitation in a browser', { timeout: 60_000 }, () => {
 
   it('says so when the link has no token', async () => {
     await visit(`${url}/invitations`, async (page) => {
-      await see(page, 'its token is missing');
+      await see(page, 'The link is incomplete.');
       await expectGoodPage(page, 'invitation-without-token');
     });
   });

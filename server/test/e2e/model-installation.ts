@@ -1,5 +1,5 @@
-// Owns an installation for the tests of turns: two APIs as processes of their own, and a language model that the test scripts.
-// The test starts the workers, because it also kills them.
+// An installation for turn tests: two APIs as separate processes, and a language model that the test scripts. The
+// test starts the workers itself, because it also kills them.
 import { afterAll } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import { newKeys } from '../../src/commands/keys.ts';

@@ -1,5 +1,5 @@
-// What a person or a language model would do with nothing but the OpenAPI document: find the operation for a task in words,
-// take the example of its body, and call it.
+// Acts as a person or a language model with nothing but the OpenAPI document: finds the operation for a task described
+// in words, takes its body's example, and calls it.
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../support/world.ts';
 import { createFinder, type FoundOperation } from './find-operation.ts';
@@ -10,7 +10,7 @@ const find = createFinder((await world.call('GET', '/openapi.json')).body);
 interface Task {
   readonly task: string;
   readonly operation: string;
-  /** Why another operation may be found before this one; it must still be among the first three. */
+  /** Why other operations may rank higher. This operation must still be among the first three. */
   readonly amongThree?: string;
 }
 
@@ -72,7 +72,7 @@ const tasks: readonly Task[] = [
   { task: 'Launch a campaign that advertises my app', operation: 'launchCampaign' },
   { task: 'Pause all campaigns of an app at once', operation: 'pauseAllCampaigns' },
   { task: 'What did people search for when they saw my ads', operation: 'getSearchTerms' },
-  { task: 'Delete a campaign for ever', operation: 'deleteCampaign' },
+  { task: 'Delete a campaign forever', operation: 'deleteCampaign' },
   { task: 'What does each plan include', operation: 'listPlans' },
 ];
 
@@ -85,11 +85,11 @@ describe('the operation for a task', () => {
   });
 });
 
-/** Replaces values that name something: an id of the example by one that exists. */
+/** Replaces the values of these fields, such as an id in the example, with existing values. */
 const withNames = (example: unknown, names: Readonly<Record<string, unknown>>): unknown =>
   JSON.parse(JSON.stringify(example ?? null, (key, value) => names[key] ?? value));
 
-/** Finds the operation and calls it with what the document says, and these names. Returns the answer. */
+/** Finds the operation and calls it with the document's examples and these names. Returns the response body. */
 async function carryOut(task: string, as: string, names: Readonly<Record<string, unknown>> = {}) {
   const operation = find(task)[0] as FoundOperation;
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name) =>
@@ -119,7 +119,7 @@ describe('tasks', () => {
     await carryOut("Find the deliveries of an app's webhook that failed yesterday", token, names);
     await carryOut("Send the failed deliveries of an app's webhook again", token, names);
     const { invited } = await carryOut('Invite three people as viewers', token);
-    expect(invited).toHaveLength(1); // the example has one
+    expect(invited).toHaveLength(1); // the example contains one invitation
     expect((await carryOut('How many credits are left this month', token)).used).toBe(0);
     await carryOut('Make a key for a program that acts for the workspace', token, { app_ids: [app_id] });
     const { id: token_id } = await carryOut('Create a personal access token', token, { app_ids: [app_id] });

@@ -1,11 +1,11 @@
-// Owns the ways in which a page may try to reach an address of the machine that its browser runs on, and the server that it
-// must not reach.
+// The ways in which a page may try to reach an address on the machine that runs its browser, and the server that
+// it must not reach.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What the page's own origin serves, beside the page. */
+/** Additional files on the page's own origin. */
 export const vectorFiles = (target: string): Record<string, string> => ({
   '/import-scripts.js': `importScripts('${target}/import-scripts');`,
   '/worker-fetch.js': `fetch('${target}/worker-fetch', { mode: 'no-cors' });`,
@@ -15,8 +15,8 @@ export const vectorFiles = (target: string): Record<string, string> => ({
 });
 
 /**
- * Scripts of a page. Each asks for a path with its name. `{target}` is the address to reach, `{host}` its host and port,
- * `{port}` its port.
+ * Scripts that run in a page. Each requests a path with its own name. `{target}` is the URL to reach, `{host}` its host
+ * and port, and `{port}` its port.
  */
 export const vectors: Record<string, string> = {
   fetch: `fetch('{target}/fetch')`,
@@ -72,7 +72,7 @@ export function renderVectors(target: string): string {
   </script>`;
 }
 
-/** A server on loopback, over TCP and UDP, that remembers who reached it. */
+/** Starts a loopback server, over TCP and UDP, that records which vectors reached it. */
 export async function startVictim() {
   const reached = new Set<string>();
   const sockets = new Set<Socket>();
@@ -84,7 +84,7 @@ export async function startVictim() {
   server.on('connection', (socket: Socket) => {
     connections += 1;
     sockets.add(socket);
-    // A TURN server is spoken to in another language than HTTP.
+    // TURN is a binary protocol, so its first byte differs from HTTP's.
     socket.once('data', (bytes) => bytes[0] === 0 && reached.add('turn'));
   });
   server.on('upgrade', (request, socket) => {

@@ -1,19 +1,19 @@
-// The start page, the reset page and the error page in a real browser. The API and a worker run as processes of their own;
-// the mail server is the sandbox's.
+// Tests the start page, the reset page and the error page in a real browser. The API and a worker run as separate
+// processes, with the sandbox's mail server.
 import { afterAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../../harness/ports.ts';
 import { startMailSandbox } from '../../../sandbox/src/smtp.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { enter, expectGoodPage, see, startBrowser } from './browser.ts';
 import { commandLine } from './command.ts';
-import { freePort } from './free-port.ts';
 
 const mail = await startMailSandbox();
 const database = await cloneTemplate();
 const port = await freePort();
 const url = `http://127.0.0.1:${port}`;
-const setupToken = 'a set-up token of the tests';
+const setupToken = 'a setup token of the tests';
 const settings = { ...newKeys(), DATABASE_URL: database.url, PLINTH_SETUP_TOKEN: setupToken };
 const { start, startApi } = commandLine({ ...settings, SMTP_URL: mail.smtpUrl, PORT: String(port), BASE_URL: url });
 const portWithoutMail = await freePort();
@@ -29,19 +29,19 @@ const email = 'olive@example.com';
 const password = 'correct horse battery';
 const newPassword = 'battery horse correct';
 
-describe('the start page', { timeout: 60_000 }, () => {
+describe('the start page', () => {
   it('sets the installation up', async () => {
     await visit(url, async (page) => {
       await page.getByRole('heading', { name: 'Set up this installation' }).waitFor();
       await expectGoodPage(page, 'start-set-up');
-      await enter(page, 'Set-up token', 'another token');
-      await enter(page, 'Name of the workspace', 'Bright Ideas');
+      await enter(page, 'Setup token', 'another token');
+      await enter(page, 'Workspace name', 'Bright Ideas');
       await enter(page, 'Your name', 'Olive Owner');
       await enter(page, 'Your e-mail address', email);
       await enter(page, 'Password', password);
       await page.getByRole('button', { name: 'Set up' }).click();
-      await see(page, 'The set-up token is wrong.');
-      await enter(page, 'Set-up token', setupToken);
+      await see(page, 'The setup token is wrong.');
+      await enter(page, 'Setup token', setupToken);
       await page.getByRole('button', { name: 'Set up' }).click();
       await page.getByRole('heading', { name: 'Welcome, Olive Owner' }).waitFor();
     });
@@ -56,7 +56,7 @@ describe('the start page', { timeout: 60_000 }, () => {
       await page.getByRole('button', { name: 'Sign in' }).click();
       await see(page, 'The e-mail address or password is wrong.');
       await expectGoodPage(page, 'start-sign-in-failed');
-      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
       await enter(page, 'Password', password);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('heading', { name: 'What to do next' }).waitFor();
@@ -65,13 +65,18 @@ describe('the start page', { timeout: 60_000 }, () => {
       ]);
       await expectGoodPage(page, 'start-signed-in');
       await enter(page, 'Name', 'build server');
-      await page.getByLabel('Permission').selectOption('Full access');
+      await page.getByLabel('What is it for?').selectOption('full_access');
       await page.getByRole('button', { name: 'Create token' }).click();
-      await see(page, 'Store this token now.');
+      await see(page, 'Save this token now.');
       await expectGoodPage(page, 'start-new-token');
       const token = await page.locator('#token-text').innerText();
       expect(await page.locator('#example').innerText()).toContain(`Bearer ${token}`);
       expect((await call(url, 'GET', '/api/apps', { as: token })).status).toBe(200);
+      const listed = page.getByRole('list', { name: 'Your tokens' }).getByRole('listitem');
+      expect(await listed.allInnerTexts()).toEqual([expect.stringMatching(/build server[\s\S]+full access/)]);
+      await page.getByRole('button', { name: 'Revoke the token build server' }).click();
+      await see(page, 'You have no tokens.');
+      expect((await call(url, 'GET', '/api/apps', { as: token })).status).toBe(401);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       expect(await page.content()).not.toContain(token);
@@ -83,10 +88,10 @@ describe('the start page', { timeout: 60_000 }, () => {
     const body = { email, password };
     const signInElsewhere = () =>
       call(url, 'POST', '/api/auth/sign-in', { body, headers: { 'user-agent': userAgent } });
-    // One attempt per five seconds is allowed.
+    // Only one attempt per five seconds is allowed.
     await expect.poll(async () => (await signInElsewhere()).status, { interval: 1_000 }).toBe(200);
     await visit(`${url}/#sessions`, async (page) => {
-      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
       await enter(page, 'E-mail address', email);
       await enter(page, 'Password', password);
       await page.getByRole('button', { name: 'Sign in' }).click();
@@ -94,11 +99,11 @@ describe('the start page', { timeout: 60_000 }, () => {
       await expectGoodPage(page, 'start-sessions');
       const items = page.locator('#session-list li');
       expect(await items.allInnerTexts()).toEqual([
-        expect.stringMatching(/^Chrome on Linux\n+127\.0\.0\.1, since .*\n+this one$/),
+        expect.stringMatching(/^Chrome on Linux\n+127\.0\.0\.1, since .*\n+this session$/),
         expect.stringMatching(/^Firefox on Linux\n+127\.0\.0\.1, since .*\n+End$/),
-        expect.stringMatching(/^Chrome on Linux\n/), // of the set-up
+        expect.stringMatching(/^Chrome on Linux\n/), // created during setup
       ]);
-      await page.getByRole('button', { name: 'End the session of Firefox on Linux' }).click();
+      await page.getByRole('button', { name: 'End the session in Firefox on Linux' }).click();
       await expect.poll(() => items.count()).toBe(2);
       await page.getByRole('button', { name: 'End all other sessions' }).click();
       await expect.poll(() => items.count()).toBe(1);
@@ -115,28 +120,28 @@ describe('the start page', { timeout: 60_000 }, () => {
         await page.getByRole('link', { name: 'API reference' }).waitFor();
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
       },
-      { javaScriptEnabled: false, viewport: { width: 390, height: 844 } }, // where axe can't run
+      { javaScriptEnabled: false, viewport: { width: 390, height: 844 } }, // axe cannot run without JavaScript
     );
   });
 
   it('says that no mail is sent where mail is not configured', async () => {
     await visit(`${urlWithoutMail}/#forgot-password`, async (page) => {
-      await see(page, 'This installation sends no mail.');
+      await see(page, "This installation doesn't send e-mail.");
       await expectGoodPage(page, 'start-no-mail');
     });
   });
 });
 
-describe('the reset page', { timeout: 60_000 }, () => {
+describe('the reset page', () => {
   it('sets a new password with the link of the mail, and leads to the sign-in', async () => {
     await visit(url, async (page) => {
       await page.getByRole('link', { name: 'Forgot your password?' }).click();
       await page.getByRole('heading', { name: 'Reset your password' }).waitFor();
       await expectGoodPage(page, 'start-forgot-password');
       await enter(page, 'E-mail address', email);
-      await page.getByRole('button', { name: 'Send the link' }).click();
-      await page.getByRole('heading', { name: 'Look into your inbox' }).waitFor();
-      await see(page, 'No worker is running at the moment, so the mail waits until an operator starts one.');
+      await page.getByRole('button', { name: 'Send link' }).click();
+      await page.getByRole('heading', { name: 'Check your inbox' }).waitFor();
+      await see(page, "No worker is running at the moment, so the e-mail won't be sent until an operator starts one.");
       await expectGoodPage(page, 'start-link-sent');
       await start('worker', /"msg":"worker started"/);
       const findLink = () => mail.inbox.map(({ text }) => /http\S+\/reset-password#\S+/.exec(text)?.[0]).find(Boolean);
@@ -145,17 +150,17 @@ describe('the reset page', { timeout: 60_000 }, () => {
       await page.goto(link);
       await enter(page, 'New password', 'password1234');
       await page.getByRole('button', { name: 'Set password' }).click();
-      await see(page, 'is one of the most common passwords; choose another.');
+      await see(page, 'is one of the most common passwords; choose a different one.');
       await expectGoodPage(page, 'reset-password');
       await enter(page, 'New password', newPassword);
       await page.getByRole('button', { name: 'Set password' }).click();
-      await see(page, 'Your new password is set. Sign in with it.');
+      await see(page, 'Your password has been changed. Sign in with your new password.');
       await expectGoodPage(page, 'start-password-set');
       await enter(page, 'E-mail address', email);
       await enter(page, 'Password', newPassword);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('heading', { name: 'Welcome, Olive Owner' }).waitFor();
-      // The link works once.
+      // The link works only once.
       await page.goto(link);
       await enter(page, 'New password', newPassword);
       await page.getByRole('button', { name: 'Set password' }).click();
@@ -167,7 +172,7 @@ describe('the reset page', { timeout: 60_000 }, () => {
   it('says so when the link has no token', async () => {
     await visit(`${url}/reset-password`, async (page) => {
       await page.getByRole('heading', { name: "This link can't be used" }).waitFor();
-      await see(page, 'The link is incomplete: its token is missing.');
+      await see(page, 'The link is incomplete. Open the full link from the e-mail.');
       await expectGoodPage(page, 'reset-without-token');
       await page.getByRole('link', { name: 'Request a new link' }).click();
       await page.getByRole('heading', { name: 'Reset your password' }).waitFor();

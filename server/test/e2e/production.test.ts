@@ -1,5 +1,5 @@
-// Tests an installation for production: a copy of the repository with the packages that `npm ci --omit=dev` installs, run by a
-// Node given by its path.
+// Tests a production installation: a copy of the repository with the packages that `npm ci --omit=dev` would install,
+// run by a Node executable given by its path.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('without development dependencies, Plinth migrates, serves and works', { timeout: 240_000 }, async () => {
+it('without development dependencies, Plinth migrates, serves and works', async () => {
   await copyRepository(folder, ['package.json', 'package-lock.json', '.npmrc', 'server', 'sandbox']);
   await copyPackages();
   for (const development of ['node', '.bin/node', 'vitest', 'smtp-server'])
@@ -52,13 +52,13 @@ it.each(['20.20.2', '24.6.0'])('Node %s is refused with the version that is need
   });
 });
 
-/** Copies the packages that the lock file does not mark as needed for development: npm would take most of a minute. */
+/** Copies the packages that the lock file does not mark as development packages. npm would take almost a minute. */
 async function copyPackages(): Promise<void> {
   const { packages } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8'));
   const paths = Object.entries<{ dev?: true; devOptional?: true }>(packages)
     .filter(([path, { dev, devOptional }]) => path.includes('node_modules/') && !dev && !devOptional)
     .map(([path]) => path)
-    .filter((path) => existsSync(join(repository, path))); // those for other machines are not
+    .filter((path) => existsSync(join(repository, path))); // packages for other platforms are absent
   const copy = (...flags: string[]) => run('cp', ['-a', ...flags, '--parents', ...paths, folder], { cwd: repository });
-  await copy('--link').catch(() => copy()); // another file system has no links to this one
+  await copy('--link').catch(() => copy()); // hard links do not work across file systems
 }

@@ -1,5 +1,5 @@
-// API processes that are killed while they publish: whatever they were doing, another process serves one whole version, and
-// publishes again.
+// Kills API processes while they publish. Whenever a process is killed, another process still serves one complete
+// version and can publish again.
 import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ const survivor = await startApi();
 const app = (await call(survivor.url, 'POST', '/api/apps', { as, body: {} })).body;
 const names = Array.from({ length: 60 }, (_, n) => `${n}.txt`);
 
-/** All files of a version say which it is. */
+/** Writes files that all contain their version's name. */
 async function write(version: string): Promise<void> {
   const files = names.map((name) => ({ path: `dist/${name}`, content: `${version} ${name} ${'x'.repeat(20_000)}` }));
   const got = await call(survivor.url, 'PUT', `/api/apps/${app.id}/files`, { as, body: { files } });
@@ -44,7 +44,7 @@ async function write(version: string): Promise<void> {
 }
 const publish = (url = survivor.url) => call(url, 'POST', `/api/apps/${app.id}/deploy`, { as });
 
-/** The version that visitors see: of every file the same. */
+/** Returns the version that visitors see, which must be the same in every file. */
 async function see(): Promise<string> {
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   const seen = new Set<string>();
@@ -61,7 +61,7 @@ const countObjects = (): number => readdirSync(join(folder, 'apps', app.id)).len
 const listDeployments = async () =>
   (await call(survivor.url, 'GET', `/api/apps/${app.id}/deployments`, { as })).body.items;
 
-describe('a process that is killed', { timeout: 120_000 }, () => {
+describe('a process that is killed', () => {
   it('between the upload and the transaction leaves the old version live', async () => {
     await write('first');
     expect((await publish()).status).toBe(200);
@@ -69,16 +69,16 @@ describe('a process that is killed', { timeout: 120_000 }, () => {
     const victim = await startApi();
     const before = countObjects();
     await owner.query('begin');
-    await owner.query('select from apps where id = $1 for no key update', [app.id]); // the transaction waits here
+    await owner.query('select from apps where id = $1 for no key update', [app.id]); // blocks the transaction
     const answer = publish(victim.url).catch(() => 'cut off');
-    await expect.poll(countObjects, { timeout: 20_000 }).toBe(before + names.length);
+    await expect.poll(countObjects).toBe(before + names.length);
     victim.child.kill('SIGKILL');
     expect(await answer).toBe('cut off');
     await owner.query('commit');
     expect(await see()).toBe('first');
     expect(await listDeployments()).toHaveLength(1);
     expect((await publish()).status).toBe(200);
-    expect(countObjects()).toBe(before + names.length); // what was uploaded is used
+    expect(countObjects()).toBe(before + names.length); // the uploaded files are reused
     expect(await see()).toBe('second');
   });
 
@@ -90,7 +90,7 @@ describe('a process that is killed', { timeout: 120_000 }, () => {
       const was = await see();
       await write(`round-${round}`);
       const victim = await next;
-      if (round + 1 < rounds) next = startApi(); // while this round goes on
+      if (round + 1 < rounds) next = startApi(); // starts during this round
       const answer = publish(victim.url).then(
         ({ status }) => status,
         () => 'cut off',
@@ -124,7 +124,15 @@ describe('a process', () => {
     const { plinth: run } = commandLine({ ...newKeys(), DATABASE_URL: database.url, ...pair });
     for (const command of ['api', 'worker'])
       await expect(run(command)).rejects.toMatchObject({
-        stderr: expect.stringContaining('must not be a part of the host of BASE_URL'),
+        stderr: expect.stringContaining('must not be part of the host of BASE_URL'),
       });
+  });
+
+  it('refuses to start if browsers count both as one site', async () => {
+    const pair = { BASE_URL: 'https://plinth.acme.example', APPS_DOMAIN: 'apps.acme.example' };
+    const { plinth: run } = commandLine({ ...newKeys(), DATABASE_URL: database.url, ...pair });
+    await expect(run('api')).rejects.toMatchObject({
+      stderr: expect.stringContaining('must not be under acme.example, like the host of BASE_URL'),
+    });
   });
 });

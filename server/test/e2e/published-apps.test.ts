@@ -1,16 +1,16 @@
-// Published apps in a real browser: what the pages of an app can reach of the installation and of its visitor's session, on a
-// host of their own and below /p/. Two API processes run on one database, one of each kind.
+// Tests published apps in a real browser: how much of the installation and of a visitor's session an app's pages can
+// reach, on the app's own host and below /p/. Two API processes run on one database, one for each kind.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../../harness/ports.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { startChromium } from './browser.ts';
 import { commandLine } from './command.ts';
-import { freePort } from './free-port.ts';
 
 const database = await cloneTemplate();
 const folder = await mkdtemp(join(tmpdir(), 'published-'));
@@ -74,19 +74,19 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A visitor who is signed in at the installation, and has something of it in the storage of its origin. */
+/** Opens a browser context that is signed in to the installation and has a secret in its origin's storage. */
 async function signedIn(base: string, check: (context: BrowserContext) => Promise<void>) {
   const context = await browser.newContext();
   await context.addCookies([{ name: 'plinth_session', value: session, url: base, httpOnly: true, sameSite: 'Lax' }]);
   const start = await context.newPage();
   await start.goto(base);
-  await start.getByRole('heading', { name: 'Welcome, Ann' }).waitFor(); // the session works
+  await start.getByRole('heading', { name: 'Welcome, Ann' }).waitFor(); // proves that the session works
   await start.evaluate("localStorage.setItem('secret', 'of the installation')");
   await check(context);
   await context.close();
 }
 
-/** What a page's own script would see: the result, or the name of the error. */
+/** Runs a script in the page. Returns its result, or the error's name. */
 const attempt = (page: Page, script: string): Promise<unknown> =>
   page.evaluate(
     `(async () => { try { return await (async () => { ${script} })() } catch (error) { return error.name } })()`,
@@ -99,13 +99,13 @@ const open = async (context: BrowserContext, url: string): Promise<Page> => {
   return page;
 };
 
-/** A frame that has loaded, or was kept from it. */
+/** Returns a script that adds a frame and waits until it has loaded, or for three seconds if it is blocked. */
 const frameOf = (url: string) => `
   const frame = document.createElement('iframe');
   frame.src = ${JSON.stringify(url)};
   await new Promise((resolve) => { frame.onload = resolve; document.body.append(frame); setTimeout(resolve, 3000); });`;
 
-/** What nobody's page may do with the installation at `base`, whichever way it is published. */
+/** Checks that a page has no access to the installation at `base`, however the page is published. */
 async function expectNoAccess(context: BrowserContext, page: Page, base: string): Promise<void> {
   const apps = await countApps();
   expect(await attempt(page, `return (await fetch('${base}/api/auth/me', { credentials: 'include' })).status`)).toBe(
@@ -125,7 +125,7 @@ async function expectNoAccess(context: BrowserContext, page: Page, base: string)
   expect(await attempt(popup, 'return window.opener.document.title')).toBe('SecurityError');
   expect(await attempt(popup, 'return window.opener.localStorage.secret')).toBe('SecurityError');
 
-  // A form that is sent by the page takes the visitor along.
+  // Submitting a form navigates away from the page, so it is tried in the popup.
   const submit = `const form = document.createElement('form'); form.method = 'post'; form.enctype = 'text/plain';
     form.action = '${base}/api/apps'; document.body.append(form); form.submit()`;
   const [answer] = await Promise.all([popup.waitForResponse(`${base}/api/apps`), popup.evaluate(submit)]);
@@ -133,7 +133,7 @@ async function expectNoAccess(context: BrowserContext, page: Page, base: string)
   expect(await countApps()).toBe(apps);
 }
 
-describe('an app on a host of its own', { timeout: 60_000 }, () => {
+describe('an app on a host of its own', () => {
   const { base, port } = withHosts;
 
   it('runs modules, has storage of its own, and may call its data', async () => {
@@ -185,7 +185,7 @@ describe('an app on a host of its own', { timeout: 60_000 }, () => {
   });
 
   it('shows a page of its own for what is not there', async () => {
-    const page = await browser.newPage();
+    const page = await (await browser.newContext()).newPage();
     await page.goto(`${app.url}missing.html`);
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     expect(await page.getByRole('link').count()).toBe(0);
@@ -193,7 +193,7 @@ describe('an app on a host of its own', { timeout: 60_000 }, () => {
   });
 });
 
-describe('an app below /p/', { timeout: 60_000 }, () => {
+describe('an app below /p/', () => {
   const { base } = withFolder;
   const url = `${base}/p/${app.slug}/`;
 

@@ -1,4 +1,4 @@
-// Owns an endpoint outside of Plinth for end-to-end tests: what processes need to be configured with, to call it.
+// An endpoint outside Plinth for end-to-end tests, and the settings that a process needs to call it.
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

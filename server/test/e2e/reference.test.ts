@@ -1,4 +1,5 @@
-// The reference page in a real browser: it shows the API by itself, on a phone and on a large screen, and asks nobody else.
+// Tests the reference page in a real browser: it shows the API on a phone and on a large screen, and sends no requests
+// to other origins.
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../support/world.ts';
@@ -7,7 +8,7 @@ import { desktop, phone, startBrowser } from './browser.ts';
 const world = await startWorld();
 const { visit } = await startBrowser();
 
-/** Opens the page and notes every request, and every violation of the content security policy. */
+/** Opens the page and records all requests and content security policy violations. */
 async function open(name: string, viewport: typeof phone, check: (page: Page) => Promise<void>): Promise<void> {
   const requests: string[] = [];
   const violations: string[] = [];

@@ -1,15 +1,16 @@
-// `npm run dev` reloads what has changed. It runs from a copy of the sources, because other tests run from the original.
+// Tests that `npm run dev` reloads changed code. Runs from a copy of the sources, because other tests run from the
+// original.
 import { once } from 'node:events';
 import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../../harness/ports.ts';
 import { call } from '../support/client.ts';
 import { copySources } from '../support/copy.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { commandLine } from './command.ts';
-import { freePort } from './free-port.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'reload-'));
 const database = await cloneTemplate();
@@ -26,27 +27,27 @@ afterAll(async () => {
   child.kill('SIGTERM');
   await once(child, 'exit');
   await database.drop();
-  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 }); // its worker exits a moment later
+  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 }); // worker may still be exiting
 });
 
 const source = join(folder, 'server/src/release.ts');
 const original = await readFile(source, 'utf8');
-/** As most editors do: the new file replaces the old one. */
+/** Replaces the file with a new one, as most editors do. */
 const save = async (text: string) => {
   await writeFile(`${source}.tmp`, text);
   await rename(`${source}.tmp`, source);
 };
 const withVersion = (suffix: string) => original.replace(').version;', `).version + '${suffix}';`);
 const version = async () => (await call(baseUrl, 'GET', '/api/info')).body.version;
-const waitFor = (what: () => unknown) => expect.poll(what, { timeout: 110_000, interval: 1_000 });
+const waitFor = (what: () => unknown) => expect.poll(what, { interval: 1_000 });
 const count = (text: string) => log.join('').split(text).length - 1;
 
-describe('npm run dev', { timeout: 240_000 }, () => {
+describe('npm run dev', () => {
   it('answers with the new code after each save, and refuses no connection in between', async () => {
     let isDone = false;
     const healthy = (async () => {
       while (!isDone) {
-        // Each request has a connection of its own: one that is kept open may be closed while it is used.
+        // Each request has its own connection, because a kept-alive connection may be closed while it is in use.
         const answer = await fetch(`${baseUrl}/healthz`, { headers: { connection: 'close' } });
         expect(answer.status).toBe(200);
         await sleep(20);

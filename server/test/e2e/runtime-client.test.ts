@@ -1,4 +1,4 @@
-// The runtime client in a real browser, on the pages of a published app: data, sign-in, links, renewal, errors.
+// Tests the runtime client in a real browser, on a published app's pages: data, sign-in, links, renewal and errors.
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { startBrowser } from './browser.ts';
@@ -19,7 +19,7 @@ await manage('PUT', `/api/apps/${app.id}/entity-schemas/Task`, {
   rls: { read: onlyTheOwner, write: onlyTheOwner },
 });
 
-/** Runs a program in the page, with the exports of the client. Returns its result. */
+/** Runs a program in the page, with the client's exports in scope. Returns its result. */
 const run = <Result = unknown>(page: Page, program: string): Promise<Result> =>
   page.evaluate<Result>(`(async () => {
     const { analytics, app, auth, entities, PlinthError } = await import('/_plinth/client.js');
@@ -33,10 +33,11 @@ const run = <Result = unknown>(page: Page, program: string): Promise<Result> =>
 const signIn = (page: Page, email: string) =>
   run(page, `return (await auth.signIn(${JSON.stringify({ email, password })})).email`);
 
-describe('the client', { timeout: 60_000 }, () => {
-  it('knows its app and the API', async () => {
+describe('the client', () => {
+  it('knows its app, the API and the ways to sign in', async () => {
+    const methods = { password: true, link: true };
     await visit(app.url, async (page) => {
-      expect(await run(page, 'return app')).toEqual({ id: app.id, api: url });
+      expect(await run(page, 'return app')).toEqual({ id: app.id, api: url, sign_up: 'open', methods, mail: true });
     });
   });
 
@@ -79,7 +80,7 @@ describe('the client', { timeout: 60_000 }, () => {
       await signIn(page, 'events@customers.example');
       userId = await run(page, 'return auth.user.id');
       const countLive = async () => (await manage('GET', `/api/apps/${app.id}/analytics/stats/users`)).live_users;
-      await expect.poll(countLive, { timeout: 5_000 }).toBeGreaterThan(0); // by a heartbeat
+      await expect.poll(countLive, { timeout: 40_000 }).toBeGreaterThan(0); // the next heartbeat comes after 60 s
       await page.goto(`${app.url}?token=1#secret`);
       const sent: string[] = [];
       await page.route('**/analytics/track/batch', async (route) => {
@@ -87,7 +88,7 @@ describe('the client', { timeout: 60_000 }, () => {
         if (!body.includes('order_placed')) return route.continue();
         sent.push(JSON.parse(body).events[0].event_id);
         if (sent.length > 1) return route.continue();
-        await route.fetch(); // it is stored, but the answer is lost
+        await route.fetch(); // the event is stored, but the response is lost
         return route.abort();
       });
       expect(await run(page, "return analytics.track('order_placed', { total: 12.5, paid: true })")).toBeUndefined();
@@ -117,16 +118,16 @@ describe('the client', { timeout: 60_000 }, () => {
       expect(await run(page, `return ${wrong}`)).toMatchObject({
         status: 401,
         code: 'sign_in_failed',
-        message: 'The e-mail address or password is wrong. Check both, or ask for a link by e-mail.',
+        message: 'The e-mail address or password is wrong. Check both, or request a link by e-mail.',
       });
-      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
       await signIn(page, 'errors@customers.example');
       expect(await run(page, "return problemOf(entities.Task.create({ title: 'x'.repeat(21), done: 1 }))")).toEqual({
         isPlinthError: true,
         name: 'PlinthError',
         status: 422,
         code: 'validation',
-        message: 'title must have at most 20 characters. done must be true or false.',
+        message: 'Title must have at most 20 characters. Done must be true or false.',
         details: [
           { loc: ['body', 'title'], msg: 'must have at most 20 characters', type: 'string_too_long' },
           { loc: ['body', 'done'], msg: 'must be true or false', type: 'bool_type' },
@@ -162,7 +163,7 @@ describe('the client', { timeout: 60_000 }, () => {
       expect(await other.evaluate('window.seen')).toEqual(['tabs@customers.example', null]);
       expect(await run(page, 'return [auth.user, await auth.me()]')).toEqual([null, null]);
       await run(other, 'window.end()');
-      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
       await signIn(page, 'tabs@customers.example');
       expect(await other.evaluate('window.seen.length')).toBe(2);
     });
@@ -236,7 +237,8 @@ describe('the client', { timeout: 60_000 }, () => {
       page.context().on('request', (request) => {
         if (request.url().endsWith('/auth/renew') && request.method() === 'POST') renewals += 1;
       });
-      // Both tabs believe that it is time, as after a night. They share the storage, and the first may renew while it loads.
+      // Both tabs consider a renewal due, as on the next morning. They share the storage, and the first tab may renew
+      // the token while it loads.
       await page.evaluate(`{
         const due = { ...JSON.parse(localStorage.getItem('plinth ${app.id}')), renew_at: 0 };
         localStorage.setItem('plinth ${app.id}', JSON.stringify(due));
@@ -249,7 +251,8 @@ describe('the client', { timeout: 60_000 }, () => {
         [0, 0, 0],
         [0, 0, 0],
       ]);
-      // Once in a tab. A tab may not see yet what another one has stored; the old token stays valid for a minute.
+      // Each tab renews at most once. A tab may not yet see a token that the other tab has stored. The old token stays
+      // valid for a minute.
       expect([1, 2]).toContain(renewals);
       expect((await stored()).token).not.toBe(first.token);
     });

@@ -1,5 +1,5 @@
-// What the page of a browser session can reach: the app, what the app needs, public addresses, and nothing else, whichever way
-// it tries.
+// Tests which addresses a page in a browser session can reach: the app, the resources that the app needs, public
+// addresses, and nothing else, whichever way the page tries.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -13,24 +13,24 @@ import type { DnsClient } from '../../src/kit/outbound/resolve.ts';
 import { renderVectors, startVictim, vectorFiles, vectors } from './page-vectors.ts';
 import { act, collectFailures, openSession, servePages } from './session-pages.ts';
 
-/** Nobody has it, so that a test connects to nobody. */
+/** An unassigned address, so no test connects to a real host. */
 const publicAddress = '2a0f:ffff:1234::1';
 
-/** Answers each question with the next of the addresses of a name, and the last one from then on. */
+/** Resolves a name to the next of its addresses with each query, and then keeps returning the last address. */
 function fakeDns(names: Record<string, string[]>) {
   const questions: string[] = [];
-  const answer = async (host: string, family: 4 | 6): Promise<string[]> => {
+  const answer = async (host: string, family: 4 | 6) => {
     if (family === 4) questions.push(host);
     const addresses = names[host] ?? [];
     const at = Math.min(questions.filter((each) => each === host).length, addresses.length) - 1;
     const address = addresses[Math.max(0, at)];
     const isOfFamily = address !== undefined && address.includes(':') === (family === 6);
     if (!isOfFamily) throw Object.assign(new Error('no data'), { code: 'ENODATA' });
-    return [address];
+    return [{ address, ttl: 0 }];
   };
   const client: DnsClient = {
-    resolve4: ((host: string) => answer(host, 4)) as DnsClient['resolve4'],
-    resolve6: ((host: string) => answer(host, 6)) as DnsClient['resolve6'],
+    resolve4: (host) => answer(host, 4),
+    resolve6: (host) => answer(host, 6),
     cancel: () => {},
   };
   return { questions, openDns: () => client };
@@ -45,7 +45,7 @@ const dns = fakeDns({
 const sessions = openBrowserSessions(settings, { openDns: dns.openDns });
 afterAll(() => sessions.close());
 
-/** Ways of a session that a page of the other gateway does not have. */
+/** Vectors that exist only in sessions, not in the other gateway's page checks. */
 const moreVectors = (port: string): Record<string, string> => ({
   redirect: `fetch('/redirect', { mode: 'no-cors' })`,
   'redirect-image': `add('img', { src: '/redirect?image' })`,
@@ -79,7 +79,7 @@ it('a page reaches no address of the machine, but those that are allowed', async
   });
   expect(Object.keys(vectors).length + more.length).toBeGreaterThanOrEqual(25);
 
-  // What does not arrive where it is allowed proves nothing where it is not.
+  // A vector that does not work when it is allowed would prove nothing when it is blocked.
   const allowed = await openSession(sessions, { url: app.url, alsoAllowed: [victim.url] });
   await act(allowed, { action: 'open', path: '/' });
   const byOtherNames = ['localhost', 'any-address', 'decimal-address', 'mapped-address', 'prefetch', 'stun', 'turn'];
@@ -94,21 +94,21 @@ it('a page reaches no address of the machine, but those that are allowed', async
   await act(refused, { action: 'open', path: '/' });
   await expect.poll(() => refused.evidence().blocked).toContain(`private.example.com:${port}`);
   await expect.poll(() => dns.questions).toContain('rebind.example.com');
-  await wait(1_500); // for what comes late
+  await wait(1_500); // for late requests
   expect([victim.connections, victim.datagrams, [...victim.reached]]).toEqual([0, 0, []]);
   const { blocked, console_errors, page_errors, network_failures } = refused.evidence();
   expect(blocked).toEqual(
     expect.arrayContaining([`127.0.0.1:${port}`, `localhost:${port}`, `::1:${port}`, `other.localhost:${port}`]),
   );
   expect(dns.questions.filter((name) => name === 'rebind.example.com')).toHaveLength(1);
-  // What we refused is no fault of the page.
+  // Requests that we blocked are not reported as the page's faults.
   const faults = [...console_errors, ...page_errors].map(({ text: fault }) => fault);
   expect(faults.filter((fault) => fault.includes('127.0.0.1'))).toEqual([]);
   expect(network_failures.filter(({ url }) => url.includes('127.0.0.1'))).toEqual([]);
   await refused.close();
   await victim.close();
   app.close();
-}, 120_000);
+});
 
 describe('a destination', () => {
   const destinations = () => createDestinations(['http://app.localhost:4321', 'https://10.1.2.3:8443'], dns.openDns);

@@ -1,4 +1,4 @@
-// Owns the small app that tests of browser sessions act in: one page per path, served on loopback.
+// The small app that browser session tests use: one page per path, served on loopback.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ export const never = new AbortController().signal;
 
 type Answer = string | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** A path without an answer is a 404. */
+/** Serves these pages by path. Other paths get a 404. */
 export async function servePages(pages: Record<string, Answer>) {
   const server = createServer((request, response) => {
     const answer = pages[request.url ?? ''];
@@ -44,7 +44,7 @@ export function collectFailures() {
   return { failures, settings, sessions: openBrowserSessions(settings) };
 }
 
-/** The id is that of the process on this host. */
+/** `id` identifies the session's processes on this host. */
 export async function openSession(
   sessions: BrowserSessions,
   request: Partial<SessionRequest> & Pick<SessionRequest, 'url'>,
@@ -61,7 +61,7 @@ export async function act(session: BrowserSession, action: PageAction) {
   return outcome;
 }
 
-/** The ref of the element whose line of a new snapshot contains the text: `button "Add"`. */
+/** Returns the ref of the element whose line in a new snapshot contains the text, such as `button "Add"`. */
 export async function refOf(session: BrowserSession, text: string, number = 0): Promise<string> {
   const { tree } = await session.snapshot();
   const lines = tree.split('\n').filter((line) => line.includes(text));

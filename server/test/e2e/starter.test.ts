@@ -1,5 +1,5 @@
-// The starter in a real browser, published as it is: people sign up, sign in and out, and axe finds nothing at all, in light
-// and in dark, on a phone and on a large screen. With PAGE_PICTURES set to a folder, pictures are kept there.
+// Tests the unmodified starter in a real browser: users sign up, sign in and sign out, and axe finds no faults, in
+// light and dark mode, on a phone and on a large screen. If PAGE_PICTURES names a folder, screenshots are saved there.
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { readStarter } from '../../src/features/builder/starter.ts';
@@ -17,7 +17,7 @@ await addUser(app, 'ann@customers.example', password, 'Ann Archer');
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 const heading = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
 
-describe('the starter', { timeout: 60_000 }, () => {
+describe('the starter', () => {
   it.each([
     ['light', 360],
     ['light', 1280],
@@ -35,8 +35,8 @@ describe('the starter', { timeout: 60_000 }, () => {
       await look(page, 'sign-in');
       await press(page, 'Create an account');
       await look(page, 'sign-up');
-      await press(page, 'I have an account');
-      await press(page, 'Sign in with a link by e-mail');
+      await press(page, 'I already have an account');
+      await press(page, 'Sign in with an e-mail link');
       await look(page, 'link');
       await page.evaluate(`localStorage.setItem('plinth ${app.id}', JSON.stringify({
         token: 'x', expires_at: '2999-01-01T00:00:00.000Z', renew_at: 1e15, user: { email: 'a@b.example', full_name: '' },
@@ -61,7 +61,7 @@ describe('the starter', { timeout: 60_000 }, () => {
       await page.keyboard.press('Enter');
       await see(page, 'The e-mail address or password is wrong.');
       expect(await page.getByRole('status').first().textContent()).toContain('is wrong');
-      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
       await enter(page, 'Password', password);
       await page.keyboard.press('Enter');
       await heading(page, 'Welcome, Ann Archer');
@@ -79,7 +79,7 @@ describe('the starter', { timeout: 60_000 }, () => {
       await enter(page, 'E-mail address', 'nora@customers.example');
       await enter(page, 'Password', password);
       await press(page, 'Create account');
-      await see(page, 'Look at your e-mail');
+      await see(page, 'Check your e-mail');
       await page.goto(await linkTo('nora@customers.example'));
       await heading(page, 'Welcome, Nora New');
       expect(page.url()).toBe(app.url);
@@ -88,13 +88,38 @@ describe('the starter', { timeout: 60_000 }, () => {
     });
   });
 
+  it('offers to create an account only to those who can', async () => {
+    const create = (page: Page) => page.getByRole('button', { name: 'Create an account' });
+    await manage('PATCH', settings, { sign_up: 'closed' });
+    await visit(app.url, async (page) => {
+      const isClosed = async () => {
+        await page.reload();
+        await heading(page, 'Sign in');
+        return page.getByText('Ask the people who run this app for one.').isVisible();
+      };
+      await expect.poll(isClosed).toBe(true);
+      expect(await create(page).count()).toBe(0);
+      await expectAccessible(page, 'closed');
+    });
+    await manage('PATCH', settings, { sign_up: 'invited' });
+    await visit(app.url, async (page) => {
+      await expect.poll(async () => [await page.reload(), await create(page).isVisible()][1]).toBe(true);
+      await create(page).click();
+      await see(page, 'Use the e-mail address to which you were invited.');
+      await expectAccessible(page, 'invited');
+    });
+    await manage('PATCH', settings, { sign_up: 'open' });
+  });
+
   it('asks for a password if the app requires one, and says if a link has expired', async () => {
     await manage('PATCH', settings, { methods: { link: false } });
     await visit(app.url, async (page) => {
-      await press(page, 'Sign in with a link by e-mail');
+      const newPassword = page.getByRole('button', { name: 'Set a new password by e-mail' });
+      await expect.poll(async () => [await page.reload(), await newPassword.isVisible()][1]).toBe(true);
+      await newPassword.click();
       await enter(page, 'E-mail address', 'ann@customers.example');
       await press(page, 'Send the link');
-      await see(page, 'Look at your e-mail');
+      await see(page, 'Check your e-mail');
       const link = await linkTo('ann@customers.example', 2);
       await page.goto(link);
       await heading(page, 'Choose a password');
@@ -115,7 +140,7 @@ describe('the starter', { timeout: 60_000 }, () => {
     await addUser(app, 'policy@customers.example', password, 'Pia');
     await visit(app.url, async (page) => {
       const policy = async () => (await page.reload())?.headers()['content-security-policy'];
-      await expect.poll(policy, { timeout: 5_000 }).toBe(csp);
+      await expect.poll(policy).toBe(csp);
       await enter(page, 'E-mail address', 'policy@customers.example');
       await enter(page, 'Password', password);
       await press(page, 'Sign in');
@@ -125,7 +150,7 @@ describe('the starter', { timeout: 60_000 }, () => {
 
   it('says that it needs JavaScript', async () => {
     const check = async (page: Page) =>
-      expect(await page.locator('noscript').innerText()).toContain('This app needs JavaScript.');
+      expect(await page.locator('noscript').innerText()).toContain('This app requires JavaScript.');
     await visit(app.url, check, { javaScriptEnabled: false });
   });
 });

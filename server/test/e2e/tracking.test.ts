@@ -1,5 +1,5 @@
-// Owns the way of conversion tracking from the instruction to the verified page: the builder chat installs the tag in a demo app,
-// and a real browser opens what is published.
+// Tests conversion tracking from the instruction to the verified page: the builder chat installs the tag in a demo app,
+// and a real browser opens the published app.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { playBuilder } from '../../../sandbox/src/builder-conversation.ts';
 import { startChatWorld } from '../support/chat.ts';
 
 const platform = await startAdPlatform();
-/** Chromium, which does not start while the file `broken` is there. */
+/** Contains a Chromium wrapper that fails to start while the file `broken` exists. */
 const folder = mkdtempSync(join(tmpdir(), 'browser-'));
-chmodSync(folder, 0o755); // the browser runs as another user
+chmodSync(folder, 0o755); // the browser runs as a different user
 const browser = join(folder, 'browser');
 const chromium = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 writeFileSync(browser, `#!/bin/sh\n[ -e '${folder}/broken' ] && exit 1\nexec '${chromium}' "$@"\n`, { mode: 0o755 });
@@ -28,7 +28,7 @@ const { world, owner, workspace, token, model, send } = await startChatWorld({
 beforeAll(() => platform.configure({ tag_delay_ms: 0 }));
 
 it('is installed by chat, found clean by the scan, and verified in a browser, unless a policy blocks the tag', async () => {
-  // Without looking at the page in every turn: what is published is looked at below.
+  // The builder does not check the page in every turn, because the published page is checked below.
   model.script(({ tools, ...request }) =>
     playBuilder({ ...request, tools: (tools ?? []).filter((tool) => tool.function.name !== 'check_page') }),
   );
@@ -76,7 +76,7 @@ it('is installed by chat, found clean by the scan, and verified in a browser, un
     headers: { 'x-partial-result': 'checks' },
     body: { verified: false, checks: [{ ok: false, detail: expect.stringContaining('did not start') }, {}, {}] },
   });
-  expect(await isVerified()).toBe(true); // nothing was found out
+  expect(await isVerified()).toBe(true); // unchanged, because this check was inconclusive
   rmSync(join(folder, 'broken'));
 
   const headers = { csp: "default-src 'self' 'unsafe-inline'; upgrade-insecure-requests" };
@@ -84,4 +84,4 @@ it('is installed by chat, found clean by the scan, and verified in a browser, un
   expect(await isVerified()).toBe(false);
   expect(await verify()).toMatchObject({ verified: false, checks: [{ ok: false }, { ok: true }, { ok: true }] });
   expect(await isVerified()).toBe(false);
-}, 120_000);
+});

@@ -1,4 +1,4 @@
-// Deliveries survive a crashed worker: another worker sends them again, unchanged.
+// Tests that deliveries survive a crashed worker: another worker sends them again, unchanged.
 import { afterAll, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { ReceivedRequest } from '../../../sandbox/src/webhook-endpoint.ts';
@@ -25,7 +25,7 @@ const token = (
   await plinth('bootstrap', '--email', 'first@example.com', '--name', 'First', '--workspace', 'Ours')
 ).stdout.trim();
 
-/** What must be the same at every attempt. */
+/** The parts of a request that must be the same in every attempt. */
 const essence = ({ headers, body }: ReceivedRequest) => [
   headers['x-service-sequence'],
   headers['x-service-delivery'],
@@ -46,7 +46,7 @@ it('after kill -9 of a worker, another sends the same ids, sequence numbers and 
 
   endpoint.respond = () => 'silence';
   await ask('POST', `/api/agents/${agent.id}/conversations/${conversation.id}/messages`, { content: 'Hello' });
-  await expect.poll(() => endpoint.received.length).toBe(3); // message.created twice (message and reply) and message.completed
+  await expect.poll(() => endpoint.received.length).toBe(3); // message.created (message and reply), message.completed
   first.child.kill('SIGKILL');
   endpoint.respond = () => ({});
   await start('worker', /"msg":"worker started"/);

@@ -1,4 +1,5 @@
-// Runs docs/guides/workflows.md as a reader would: every command in bash, against what `npm run dev` starts.
+// Runs docs/guides/workflows.md as a reader would: every command in bash, against the processes that `npm run dev`
+// starts.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';

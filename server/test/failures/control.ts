@@ -1,4 +1,4 @@
-// Labelled failures of the course of a run: errors that it raises, loops, waits and credits.
+// Labelled failures in a run's control flow: raised errors, loops, waits and credits.
 import type { FailureCase } from './failure-case.ts';
 
 const raise = (error: object) => [{ complain: { raise: { error } } }];

@@ -1,4 +1,4 @@
-// Labelled failures of data: expressions, values that are not valid, records and the rules about them.
+// Labelled failures caused by data: expressions, invalid values, and records with their rules.
 import { type FailureCase, http } from './failure-case.ts';
 
 const set = (value: unknown) => [{ compute: { set: { value } } }];

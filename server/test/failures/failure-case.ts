@@ -1,38 +1,38 @@
-// Owns the form of a labelled failure.
+// The type of a labelled failure.
 import type { FailureClass } from '../../src/features/workflows/analysis/classify.ts';
 
 export interface FailureCase {
-  /** What goes wrong, in a person's words. */
+  /** The failure, described in plain words. */
   readonly name: string;
-  /** What an experienced person would call it. */
+  /** The class that an experienced engineer would assign. */
   readonly label: FailureClass;
-  /** The tasks of the workflow. */
+  /** The workflow's tasks. */
   readonly do: readonly object[];
   readonly input?: unknown;
-  /** Where the workflow runs; by default in a workspace with enough credits. */
+  /** The workspace in which the workflow runs. By default, it has enough credits. */
   readonly place?: 'no credits' | 'few credits';
 }
 
-/** Words in braces in the cases, and what stands for them while they run. */
+/** Values for the cases' placeholders in braces. */
 export interface Places {
-  /** An HTTP server: `/status/404` answers 404, and other paths misbehave as their names say. */
+  /** An HTTP server. `/status/404` responds with 404, and other paths misbehave as their names suggest. */
   readonly receiver: string;
-  /** HTTPS with the certificate of an authority that nobody knows. */
+  /** HTTPS with a certificate from an unknown authority. */
   readonly untrusted: string;
-  /** HTTPS with a certificate for another name. */
+  /** HTTPS with a certificate for a different name. */
   readonly misnamed: string;
-  /** HTTPS at a port where plain HTTP is spoken. */
+  /** An HTTPS URL whose port speaks plain HTTP. */
   readonly plain: string;
-  /** A port where nobody listens. */
+  /** A URL on whose port nothing listens. */
   readonly closed: string;
-  /** A record of the entity Task, which another user of the app has created. */
+  /** A Task record created by another app user. */
   readonly task: string;
-  /** A user of the app, with the role `user`. */
+  /** An app user with the role `user`. */
   readonly user: string;
   readonly agent: string;
 }
 
-/** One HTTP call. */
+/** A workflow with a single HTTP call. */
 export const http = (endpoint: string, more: object = {}, common: object = {}) => [
   { call_it: { call: 'http', with: { method: 'get', endpoint, ...more }, ...common } },
 ];

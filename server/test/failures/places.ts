@@ -1,4 +1,4 @@
-// Owns the services on loopback that labelled failures call: each answers, breaks or keeps silent as the path says.
+// The loopback services that labelled failures call. Each responds, fails or stays silent, depending on the path.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -12,7 +12,7 @@ export interface FailingServices {
   readonly misnamed: string;
   readonly plain: string;
   readonly closed: string;
-  /** The authority that vouches for `misnamed`. */
+  /** The certificate authority that issued `misnamed`'s certificate. */
   readonly ca: string;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
       .end('{"error":"invalid_token","error_description":"The token has expired."}'),
   'forbidden-page': (response) =>
     response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>Forbidden</h1><p>Ask an administrator.</p>'),
-  // Services whose status says something else than they mean.
+  // These services return a status that does not match the actual error.
   'invalid-key': (response) => response.writeHead(400).end('{"error":{"message":"API key not valid."}}'),
   'invalid-grant': (response) => response.writeHead(400).end('{"error":"invalid_grant"}'),
   'secondary-limit': (response) =>
@@ -77,7 +77,7 @@ export async function startFailingServices(): Promise<FailingServices> {
     createServer(answer),
   ];
   const [receiver = 0, untrusted = 0, misnamed = 0, closed = 0] = await Promise.all(servers.map(listen));
-  servers.pop()?.close(); // its port is free again
+  servers.pop()?.close(); // frees the port again
   return {
     receiver: `http://127.0.0.1:${receiver}`,
     untrusted: `https://127.0.0.1:${untrusted}`,

@@ -1,4 +1,4 @@
-// Labelled failures of calls to other services.
+// Labelled failures of calls to external services.
 import { type FailureCase, http } from './failure-case.ts';
 
 const answered = (status: number, label: FailureCase['label'], name: string): FailureCase => ({

@@ -1,4 +1,4 @@
-// Owns complete campaigns as the ad platform expects them in one change: a Performance Max and a Smart campaign.
+// Complete campaigns that the ad platform accepts in one change: a Performance Max campaign and a Smart campaign.
 import type { Operation } from '../../src/gateways/ad-platform/index.ts';
 
 const declaration = { containsEuPoliticalAdvertising: 'DOES_NOT_CONTAIN_EU_POLITICAL_ADVERTISING' };
@@ -17,7 +17,7 @@ export interface CampaignInput {
   readonly finalUrl?: string;
 }
 
-/** With brand guidelines, as new campaigns have by default: business name and logo belong to the campaign. */
+/** Uses brand guidelines, the default for new campaigns: the campaign owns the business name and the logo. */
 export function performanceMax(customerId: string, input: CampaignInput): Operation[] {
   const { name, status = 'PAUSED', amountMicros = '20000000', finalUrl = 'https://bikes.example.com/' } = input;
   const of = (collection: string, id: number) => `customers/${customerId}/${collection}/${id}`;

@@ -1,4 +1,4 @@
-// Owns a client of the sandbox's ad platform for tests: for what other users of an account do there.
+// A client for the sandbox's ad platform, through which tests act as an account's other users.
 import type { AdPlatformSandbox } from '../../../sandbox/src/ad-platform/server.ts';
 import { type AdPlatform, openAdPlatform, parseCredentials } from '../../src/gateways/ad-platform/index.ts';
 import { systemClock } from '../../src/kit/clock.ts';

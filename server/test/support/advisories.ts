@@ -1,4 +1,4 @@
-// Owns a database of advisories for tests, and a client for it.
+// An advisory database for tests, and a client for it.
 import { type AdvisoriesSandbox, type OsvRecord, startAdvisories } from '../../../sandbox/src/advisories/server.ts';
 import { Advisory } from '../../src/gateways/advisories/advisory.ts';
 import { type Advisories, openAdvisories } from '../../src/gateways/advisories/index.ts';
@@ -24,7 +24,7 @@ export async function startAdvisoryDatabase(): Promise<AdvisoryDatabase> {
   };
 }
 
-/** As without `ADVISORIES_URL`. */
+/** The client for an installation without `ADVISORIES_URL`. */
 export const noAdvisories = (): Advisories => openAdvisories({ url: undefined });
 
 export const parseAdvisory = (record: OsvRecord): Advisory => Advisory.parse(record);

@@ -1,15 +1,15 @@
-// Owns what tests of exports and imports share: writing an export, reading an archive as a whole, and writing one that no
-// export would.
+// The helpers that export and import tests share. They write an export, read a whole archive, and write archives
+// that no export would produce.
 import { createHash } from 'node:crypto';
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { createArchiveTables } from '../../src/app.ts';
+import { createArchiveTables } from '../../src/app/archives.ts';
 import { writeExport } from '../../src/features/workspaces/export.ts';
 import type { Row } from '../../src/kit/archive/read-archive.ts';
 import { buildTarHeader, padEntry, readTar, tarEnd } from '../../src/kit/archive/tar.ts';
 import type { Db } from '../../src/tables.ts';
 
-export { createArchiveTables, importWorkspace } from '../../src/app.ts';
+export { createArchiveTables, importWorkspace } from '../../src/app/archives.ts';
 export { appendToChain, type EntryContent, type SealedEntry } from '../../src/features/audit/chain.ts';
 
 export const exportTo = (db: Db, workspaceId: string, file: string, now = new Date()) =>
@@ -20,7 +20,7 @@ export interface Archive {
   readonly tables: Map<string, Row[]>;
 }
 
-/** The files of a gzipped tar, by name. */
+/** Returns the files in a gzipped tar, by name. */
 export async function readEntries(file: string): Promise<Map<string, Buffer>> {
   const entries = new Map<string, Buffer>();
   async function* bytes() {
@@ -34,7 +34,7 @@ export async function readEntries(file: string): Promise<Map<string, Buffer>> {
   return entries;
 }
 
-/** Everything in an archive, in memory. */
+/** Reads a whole archive into memory. */
 export async function readArchive(file: string): Promise<Archive> {
   const entries = await readEntries(file);
   const manifest = JSON.parse(String(entries.get('manifest.json')));
@@ -46,7 +46,7 @@ export async function readArchive(file: string): Promise<Archive> {
 
 export type TarFile = readonly [name: string, content: string | Buffer];
 
-/** The files of an archive with these rows, whose manifest is right about them. */
+/** Returns the files for an archive with these rows and a matching manifest. */
 export function listFiles({ manifest, tables }: Archive): TarFile[] {
   const listed: Record<string, object[]> = {};
   const files: TarFile[] = [];

@@ -1,4 +1,5 @@
-// Owns test worlds with automations: a workspace with one app, whose entity is Order, and endpoints that automations call.
+// Test worlds with automations: a workspace with one app that has the entity Order, and endpoints that automations
+// call.
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Responder } from '../../../sandbox/src/webhook-endpoint.ts';
@@ -8,7 +9,7 @@ import type { CallResult } from './client.ts';
 import { startWebhookWorld } from './webhook-receiver.ts';
 import type { WorldOptions } from './world.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely.
+// biome-ignore lint/suspicious/noExplicitAny: Responses are not typed here.
 type AnyBody = any;
 
 export async function startAutomationScene(options: WorldOptions = {}) {
@@ -30,7 +31,9 @@ export async function startAutomationScene(options: WorldOptions = {}) {
     return app;
   }
 
-  /** An automation of an app of its own, with an endpoint of its own; by default it sends each new order. */
+  /**
+   * Creates an automation with its own endpoint, in a new app unless one is given. By default, it sends each new order.
+   */
   async function createAutomation(body: object = {}, action: object = {}, on?: AppRow) {
     const app = on ?? (await createApp());
     const path = `/${newId()}`;
@@ -60,17 +63,15 @@ export async function startAutomationScene(options: WorldOptions = {}) {
       patch: (change: object) => call('PATCH', `${base}/${id}`, change),
       respondWith: (responder: Responder) => void responders.set(path, responder),
       received: () => endpoint.received.filter((request) => request.path === path),
-      /** Creates a record that the automation waits for. */
+      /** Creates a record that triggers the automation. */
       order: async (record: object = { total: 1 }): Promise<AnyBody> => {
         const order = await call('POST', `/api/apps/${app.id}/entities/Order`, record);
         expect(order.status, order.text).toBe(200);
         return order.body;
       },
       waitForEnd: (count = 1) =>
-        expect
-          .poll(async () => (await listRuns()).filter((run) => run.completed_at !== null).length, { timeout: 15_000 })
-          .toBe(count),
-      /** Makes its waiting runs due now. */
+        expect.poll(async () => (await listRuns()).filter((run) => run.completed_at !== null).length).toBe(count),
+      /** Makes the automation's waiting runs due now. */
       async makeDueNow() {
         await sql`update automation_runs set due_at = clock_timestamp()
           where automation_id = ${id} and due_at is not null and claimed_slot is null`.execute(world.db);

@@ -1,11 +1,11 @@
-// Owns what tests of runs in a browser share: a session in the machine's Chromium, and clients of a language model.
+// The helpers that browser run tests share: a session in the machine's Chromium, and language model clients.
 import { randomUUID } from 'node:crypto';
 import { afterAll } from 'vitest';
 import { openBrowserSessions, type SessionOptions } from '../../src/gateways/browser/session/index.ts';
 import type { BrowserSession } from '../../src/gateways/browser/session/types.ts';
 import { type LanguageModel, openLanguageModel } from '../../src/gateways/language-model/index.ts';
 
-/** Undefined: no model is configured. */
+/** Without a URL, no model is configured. */
 export const openModel = (url: string | undefined): LanguageModel =>
   openLanguageModel({ url, apiKey: undefined, name: 'model' });
 

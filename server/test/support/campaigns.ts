@@ -1,4 +1,5 @@
-// Owns campaigns for tests that do not launch them: they exist at the sandbox's ad platform and in our table, as a launch leaves them.
+// Campaigns for tests that do not launch them. They exist on the sandbox's ad platform and in our table, as if
+// they had been launched.
 import { sql } from 'kysely';
 import type { AdPlatformSandbox } from '../../../sandbox/src/ad-platform/server.ts';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
@@ -24,14 +25,17 @@ export interface CampaignOptions {
   readonly status?: 'ENABLED' | 'PAUSED';
   readonly type?: 'SMART' | 'PERFORMANCE_MAX';
   readonly own_reasons?: string[];
-  /** Default: it was found at the platform, and has no launch. `held`: a worker has the launch, and does not end it. */
+  /**
+   * By default, the campaign was found on the platform and has no launch. With `held`, a worker has claimed the launch
+   * and does not end it.
+   */
   readonly launch?: 'live' | 'unconfirmed' | 'held';
 }
 
 export function createCampaigns(world: World, platform: AdPlatformSandbox) {
   const client: AdPlatform = openPlatformClient(platform);
 
-  /** An app with an account, a card and verified tracking, in a workspace of its own. */
+  /** Creates an app with an account, a card and verified tracking, in a new workspace. */
   async function newScene(owner: { id: string; email: string }): Promise<CampaignScene> {
     const workspace = await world.workspace(owner);
     const [app, as] = [await world.appOf(owner, workspace), await world.token(owner, workspace)];
@@ -60,7 +64,7 @@ export function createCampaigns(world: World, platform: AdPlatformSandbox) {
       .execute();
   }
 
-  /** At the platform and in our table. */
+  /** Creates a campaign on the platform and in our table. */
   async function newCampaign(
     { app, customerId }: CampaignScene,
     { status = 'ENABLED', type = 'PERFORMANCE_MAX', own_reasons = [], launch }: CampaignOptions = {},
@@ -104,7 +108,7 @@ export function createCampaigns(world: World, platform: AdPlatformSandbox) {
     return { id, platformId, launch_id };
   }
 
-  /** Its request to enable the campaign had no answer. It is run once somebody makes it due. */
+  /** Inserts a launch whose request to enable the campaign got no response. It runs only when a test makes it due. */
   async function insertLaunch(app: AppRow, campaign_id: string, id: string): Promise<void> {
     await sql`insert into ads_launches (id, workspace_id, app_id, campaign_id, identity, generation, launch_key, state, unknown_request,
         content, start_paused, timezone, created_date)
@@ -112,14 +116,17 @@ export function createCampaigns(world: World, platform: AdPlatformSandbox) {
         '{}', false, 'UTC', now())`.execute(world.db);
   }
 
-  /** For a campaign that was made without one. */
+  /** Creates a launch for a campaign without one. */
   async function newOpenLaunch({ app }: CampaignScene, campaign_id: string): Promise<string> {
     const id = newId();
     await insertLaunch(app, campaign_id, id);
     return id;
   }
 
-  /** By a worker that does nothing. Its slot counts as recovered, so no other worker releases the claim. */
+  /**
+   * Claims a launch for a worker that does nothing. The worker's slot counts as recovered, so no other worker releases
+   * the claim.
+   */
   async function claimLaunch(id: string | null): Promise<void> {
     await sql`insert into worker_slots (slot, epoch, recovered_epoch, heartbeat_at)
       values (7, 1, 1, now() + interval '1 day') on conflict (slot) do nothing`.execute(world.db);
@@ -133,7 +140,7 @@ export function createCampaigns(world: World, platform: AdPlatformSandbox) {
       .where('id', '=', id)
       .execute();
 
-  /** What the platform has. */
+  /** Returns the campaign's status on the platform. */
   async function readStatus({ customerId }: CampaignScene, { platformId }: TestCampaign): Promise<string | undefined> {
     const read = await client.campaigns.read(customerId, platformId);
     return read.outcome === 'read' ? read.result?.status : undefined;

@@ -1,4 +1,4 @@
-// What counts as a process that an attempt has left behind.
+// Tests which processes count as left behind by an attempt.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';

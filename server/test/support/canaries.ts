@@ -1,5 +1,5 @@
-// Owns the canaries: things outside the sandbox that an attempt would reach, change or leave behind if it broke out. They judge
-// an attempt, whatever it prints about itself.
+// The canaries: things outside the sandbox that an attempt would reach, change or leave behind if it broke out.
+// The canaries determine whether an attempt was contained, regardless of its own output.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
@@ -21,16 +21,16 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 
 export interface Canaries {
-  /** For folders of attempts. Every user may enter it. */
+  /** The parent of the attempts' folders. Every user may enter it. */
   readonly folder: string;
-  /** What attempts know of the world outside. */
+  /** Environment variables that name the targets outside the sandbox. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What this process has in its environment, and attempts must not get. */
+  /** Environment variables in this process that attempts must not see. */
   readonly secretEnvironment: Readonly<Record<string, string>>;
   readonly uid: number;
-  /** What the attempt has reached, empty if it was contained. */
+  /** Lists the canaries that the attempt reached. Empty if the attempt was contained. */
   judge(output: string, clone: string): Promise<string[]>;
-  /** Makes the canaries as they were, after an attempt that reached some. */
+  /** Restores the canaries after an attempt that reached some of them. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
@@ -38,7 +38,9 @@ export interface Canaries {
 const kernelSettings = ['/proc/sys/kernel/core_pattern', '/proc/sys/kernel/panic'];
 const redisUrl = 'redis://127.0.0.1:6379';
 
-/** `firstUid` and the 255 after it are the users of the sandbox under test, and of nothing else on the machine. */
+/**
+ * `firstUid` and the next 255 ids belong to the users of the sandbox under test, and to nothing else on the machine.
+ */
 export async function openCanaries(firstUid: number, databaseUrl: string): Promise<Canaries> {
   const secret = `canary-${randomBytes(16).toString('hex')}`;
   const folder = mkdtempSync(join(tmpdir(), 'plinth-escape-'));
@@ -59,7 +61,7 @@ export async function openCanaries(firstUid: number, databaseUrl: string): Promi
   const before = describeOutside();
   const settings = describeMachine();
   let victim = await startVictim(firstUid, secret);
-  // Attempts look for it in the environment of the process that started them.
+  // Attempts look for this secret in the environment of the process that started them.
   process.env.ESCAPE_CANARY = secret;
 
   function makeOutside(): void {
@@ -140,7 +142,7 @@ export async function openCanaries(firstUid: number, databaseUrl: string): Promi
 
 const isAlive = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
 
-/** Everything but line ends and tabulators; and what turns text around; and halves of characters. */
+/** Detects control characters (except line breaks and tabs), bidirectional controls, and unpaired surrogates. */
 const hasControls = (output: string): boolean =>
   !output.isWellFormed() || /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(output);
 
@@ -151,7 +153,7 @@ function findPsql(): string {
   return `/usr/lib/postgresql/${versions[0]}/bin/psql`;
 }
 
-/** Has the secret in its arguments and in its environment, and belongs to the user as whom attempts run. */
+/** Starts a process that has the secret in its arguments and environment, and runs as the same user as the attempts. */
 async function startVictim(uid: number, secret: string): Promise<ChildProcess> {
   const victim = spawn('/usr/bin/python3', ['-c', 'import time; print(1, flush=True); time.sleep(600)', secret], {
     uid,
@@ -164,7 +166,7 @@ async function startVictim(uid: number, secret: string): Promise<ChildProcess> {
   return victim;
 }
 
-/** Processes of the 256 users, without those that are exiting or have exited. */
+/** Lists the 256 users' processes, except those that are exiting or have exited. */
 export function listProcessesOf(firstUid: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -173,17 +175,17 @@ export function listProcessesOf(firstUid: number): number[] {
         const uid = lstatSync(`/proc/${pid}`).uid;
         return uid >= firstUid && uid < firstUid + 256 && !isExiting(readFileSync(`/proc/${pid}/stat`, 'utf8'));
       } catch {
-        return false; // it has just ended
+        return false; // the process has just ended
       }
     })
     .map(Number);
 }
 
-const exitingFlag = 0x4; // PF_EXITING of the kernel
+const exitingFlag = 0x4; // the kernel's PF_EXITING flag
 
 /**
- * Whether the process will not run anything of its own again. On a busy machine a killed process can still be listed as running
- * (R) after it has left its control group, until the kernel gets to the end of its exit.
+ * Whether the process has stopped running its own code. On a busy machine, a killed process may still be listed as
+ * running (R) after it has left its control group, until the kernel has finished its exit.
  *
  * `8679 (bwrap) R 1 8679 8679 0 -1 4195660 …`: after the name, the state is the 1st value and the flags are the 7th.
  */

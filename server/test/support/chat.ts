@@ -1,4 +1,4 @@
-// Owns what tests of the builder chat share: a World with a worker and the sandbox's model, which is scripted step by step.
+// The helpers that builder chat tests share: a World with a worker and the sandbox model, scripted step by step.
 import { sql } from 'kysely';
 import { afterAll, beforeEach } from 'vitest';
 import { type ChatRequest, type ModelReply, startModelSandbox } from '../../../sandbox/src/model.ts';
@@ -17,7 +17,7 @@ export interface ShownCall {
   readonly arguments_string: string;
 }
 
-/** `listPaths` leaves it out. */
+/** Present in every app. Omitted by `listPaths`. */
 const firstFile = 'first.txt';
 
 interface AppKey {
@@ -57,9 +57,12 @@ export async function startChatWorld({ environment, ...options }: WorldOptions =
     owner,
     workspace,
     token,
-    /** The model takes these steps one after the other; the last one is repeated. Returns the requests that it gets. */
+    /**
+     * Makes the model take these steps in order and then repeat the last one. Returns the requests that the model
+     * receives.
+     */
     scriptSteps,
-    /** An app with one file, so that the assistant does not begin with the starter. */
+    /** Creates an app with one file, so the assistant does not begin with the starter. */
     createApp: async (more: Partial<NewApp> = {}): Promise<AppRow> => {
       const app = await world.appOf(owner, workspace, more);
       await sql`insert into app_files (app_id, path, content, sha256, size, encoding, updated_date)
@@ -82,7 +85,7 @@ export async function startChatWorld({ environment, ...options }: WorldOptions =
       (await world.call('GET', `${pathOf(app)}/files`, { as: token })).body.items
         .map((file: { path: string }) => file.path)
         .filter((path: string) => path !== firstFile),
-    /** The credit reservations of an app in their order: `settled 0.5`, `released`. */
+    /** Lists an app's credit reservations, in order, such as `settled 0.5` or `released`. */
     listCharges: async (app: AppKey): Promise<string[]> => {
       const { rows } = await sql<{ state: string; charged: number | null }>`
         select state, charged from credit_reservations where app_id = ${app.id} order by id`.execute(world.db);
@@ -105,11 +108,11 @@ export const say = (text = 'Done.'): ModelReply => ({ text });
 export const listCalls = ({ body }: CallResult): ShownCall[] =>
   body.conversation.messages.flatMap((message: { tool_calls: ShownCall[] }) => message.tool_calls);
 
-/** The messages of an answer: `user: Build it`. */
+/** Lists a response's messages, such as `user: Build it`. */
 export const listMessages = ({ body }: CallResult): string[] =>
   body.conversation.messages.map(({ role, content }: { role: string; content: string }) => `${role}: ${content}`);
 
-/** What the tools answered the model, in the order of their calls. */
+/** Lists the tool results sent to the model, in call order. */
 export const listResults = (request: ChatRequest | undefined): string[] =>
   (request?.messages ?? []).filter(({ role }) => role === 'tool').map(({ content }) => String(content));
 

@@ -1,10 +1,10 @@
-// Owns the HTTP client of the tests: plain requests on loopback, sent exactly as the test says.
+// The tests' HTTP client: plain requests on loopback, sent exactly as the test specifies.
 import { Agent, request } from 'node:http';
 
 export interface CallOptions {
   /** A token, sent as `Authorization: Bearer`. */
   readonly as?: string;
-  /** Sent as JSON, unless it is text or bytes. */
+  /** Sent as JSON, unless it is a string or bytes. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -13,7 +13,7 @@ export interface CallResult {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers freely.
+  // biome-ignore lint/suspicious/noExplicitAny: Responses are not typed here.
   readonly body: any;
 }
 
@@ -55,16 +55,15 @@ export interface StreamedEvent {
 
 export interface EventStream {
   readonly status: number;
-  /** What was received so far. Comments are events named `:`. */
+  /** The events received so far. Comments appear as events named `:`. */
   readonly events: readonly StreamedEvent[];
-  /** Waits for the first event of this name. */
+  /** Waits for the first event with this name. */
   until(event: string): Promise<StreamedEvent>;
   readonly ended: Promise<void>;
-  /** Closes the connection. */
   close(): void;
 }
 
-/** Requests a stream of events and reads it as it arrives. */
+/** Requests an event stream and reads it as it arrives. */
 export function stream(base: string, path: string, options: CallOptions): Promise<EventStream> {
   const { promise, resolve, reject } = Promise.withResolvers<EventStream>();
   const payload = toPayload(options.body);

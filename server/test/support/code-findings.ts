@@ -1,10 +1,10 @@
-// Owns reading small pieces of code as a scan does: what the rules on code report of them.
+// Scans small pieces of code and returns the code rules' findings.
 import { expect, it } from 'vitest';
 import { createAppReader } from '../../src/features/security/code/scan-file.ts';
 
 export type Files = Readonly<Record<string, string>>;
 
-/** The rule and line of every finding, as `rule path:line`. */
+/** Returns every finding's rule and line, as `rule path:line`. */
 export function findingsOf(files: Files): string[] {
   const reader = createAppReader();
   for (const [path, text] of Object.entries(files)) reader.program.add(path, text);
@@ -15,7 +15,7 @@ export function findingsOf(files: Files): string[] {
   return [...new Set(found)].sort();
 }
 
-/** A fault and its harmless twin, which differs in what matters only. */
+/** Faulty code and its harmless twin, which differ only in the relevant detail. */
 export interface Twins {
   readonly name: string;
   readonly rule: string;
@@ -23,7 +23,7 @@ export interface Twins {
   readonly harmless: string | Files;
 }
 
-/** `path`: of code that is given as one text. `before`: the beginning of each such text. */
+/** Code given as a string is placed in a file at `path`, after the text in `before`. */
 export function testTwins(twins: readonly Twins[], { path, before = '' }: { path: string; before?: string }): void {
   const rulesOf = (code: string | Files) => {
     const found = findingsOf(typeof code === 'string' ? { [path]: before + code } : code);

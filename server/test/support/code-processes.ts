@@ -1,7 +1,7 @@
-// Owns listing the processes that read code and that this process has started.
+// Lists the code-reading processes that this process has started.
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Ids of those that run. One that has exited but was not waited for yet is not listed. */
+/** Returns the ids of the running processes. Excludes processes that have exited but have not yet been reaped. */
 export async function listCodeProcesses(): Promise<number[]> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const listed = await Promise.all(ids.map(async (id) => ((await isCodeProcess(id)) ? [Number(id)] : [])));
@@ -12,10 +12,10 @@ async function isCodeProcess(id: string): Promise<boolean> {
   try {
     const [status, command] = await Promise.all([
       readFile(`/proc/${id}/status`, 'utf8'),
-      readFile(`/proc/${id}/cmdline`, 'utf8'), // empty of one that has exited
+      readFile(`/proc/${id}/cmdline`, 'utf8'), // empty if the process has exited
     ]);
     return status.includes(`\nPPid:\t${process.pid}\n`) && command.includes('security/code/child.ts');
   } catch {
-    return false; // it has ended
+    return false; // the process has ended
   }
 }

@@ -1,11 +1,11 @@
-// Owns what tests of coding sessions share: a World with the sandbox's model and git host, apps with a connected repository, and what a
-// worker would do to a session.
+// The helpers that coding session tests share: a World with the sandbox's model and git host, apps with a
+// connected repository, and the changes that a worker would make to a session.
 import { sql } from 'kysely';
 import { afterAll, beforeEach, expect } from 'vitest';
 import { type GitHostSandbox, startGitHost } from '../../../sandbox/src/git-host/server.ts';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
-import { type Move, moveClaimed } from '../../src/features/coding-sessions/session.ts';
+import { type Move, moveClaimed } from '../../src/features/coding-sessions/session/session.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
@@ -73,7 +73,7 @@ export async function startCodingWorld({ environment, ...options }: WorldOptions
       expect(got.status, got.text).toBe(200);
       return got.body;
     },
-    /** Of the app, in their order: `session.launched by user`. */
+    /** Lists the app's audit entries in order, such as `session.launched by user`. */
     async listAudits(app: AppId): Promise<string[]> {
       const { rows } = await sql<{ type: string; actor: string }>`
         select entry->>'type' as type, entry->'actor'->>'kind' as actor
@@ -82,21 +82,21 @@ export async function startCodingWorld({ environment, ...options }: WorldOptions
         order by entry->>'occurred_at', entry->>'id'`.execute(world.db);
       return rows.map(({ type, actor }) => `${type} by ${actor}`);
     },
-    /** As the worker that runs a session moves it: claims it, and moves it once or more. */
+    /** Acts as the worker that runs a session: claims the session and makes these moves. */
     async work(session: { id: string }, ...moves: readonly Move[]) {
       const claimed = await claimSession(world, session);
       let row = claimed;
       for (const move of moves)
-        row = await moveClaimed(world.app.database.db, claimed, move, sessionDeps, world.clock.now());
+        row = await moveClaimed(world.app.database.db, sessionDeps, claimed, move, world.clock.now());
       return row;
     },
     sessionDeps,
   };
 }
 
-const hostSettings = (host: GitHostSandbox) => ({ GIT_HOST_URL: host.url, GIT_HOST_CLONE_URL: host.cloneUrl });
+export const hostSettings = (host: GitHostSandbox) => ({ GIT_HOST_URL: host.url, GIT_HOST_CLONE_URL: host.cloneUrl });
 
-/** As a worker claims it. Returns the row as its run would get it. */
+/** Claims a session as a worker would. Returns the row that the worker would get. */
 export async function claimSession(world: World, { id }: { id: string }) {
   await sql`update coding_sessions set claimed_slot = 99, claimed_epoch = 1, claims = claims + 1 where id = ${id}`.execute(
     world.db,
@@ -104,7 +104,7 @@ export async function claimSession(world: World, { id }: { id: string }) {
   return world.db.selectFrom('coding_sessions').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** What a move to `running` sets when the branch is ready. */
+/** The columns that a move to `running` sets when the branch is ready. */
 export const ready = (branch_name: string) => ({
   to: 'running' as const,
   change: { branch_id: newId(), branch_name, message_id: newId(), turn_started_at: new Date() },

@@ -1,9 +1,9 @@
-// Owns a World whose connectors lead to the sandbox, and connections that a person made there: by a real consent, a real exchange,
-// and a row as the flow stores it.
+// A World whose connectors use the sandbox, and connections that a person made there. Each has a real consent, a
+// real token exchange, and a row as the flow stores it.
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll } from 'vitest';
 import { type AuthorizationServer, startAuthorizationServer } from '../../../sandbox/src/authorization-server.ts';
-import { clientSettingsOf, connectorsWithClient } from '../../src/config.ts';
+import { clientSettingsOf, connectorsWithClient } from '../../src/config/connectors.ts';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
 import { findConnector } from '../../src/features/connectors/catalogue.ts';
 import { sealCredentials, sealTokens } from '../../src/features/connectors/sealed.ts';
@@ -12,7 +12,7 @@ import { newId } from '../../src/kit/ids.ts';
 import { createTokenDeps } from './token-deps.ts';
 import { type Person, startWorld, type World, type WorldOptions } from './world.ts';
 
-/** Settings with which all connectors lead to the sandbox. */
+/** Settings that point all connectors to the sandbox. */
 export const sandboxSettings = (url: string): Record<string, string> => ({
   OUTBOUND_ALLOW: 'http://127.0.0.0/8',
   CONNECTOR_SANDBOX_URL: url,
@@ -36,11 +36,11 @@ export interface ConnectorScene {
   readonly deps: ReturnType<typeof createTokenDeps>;
   readonly tokens: ReturnType<typeof createTokens>;
   newApp(): Promise<AppRow>;
-  /** Connects as the editor. Returns the id of the connection. */
+  /** Connects as the editor. Returns the connection's id. */
   connect(app: AppRow, type: string, scopes?: readonly string[]): Promise<string>;
   connectByKey(app: AppRow, type: string, config: object, credentials: Record<string, string>): Promise<string>;
   find(id: string): ReturnType<typeof findRow>;
-  /** Runs a job as a worker does. Returns how much it did. */
+  /** Runs a job as a worker would. Returns its result. */
   runJob(name: string): Promise<number>;
 }
 
@@ -59,7 +59,7 @@ export async function startConnectorScene(options: WorldOptions = {}): Promise<C
   const editor = await world.member(workspace, 'editor', 'editor@example.com');
   const deps = createTokenDeps(world.config.MASTER_KEYS, world.clock, sandbox.url, 1_000);
   const tokens = createTokens(deps);
-  // The first exchange at a service creates its keys, which takes longer than the timeout of the others.
+  // The first exchange with a service creates its keys, which takes longer than the timeout in `deps`.
   const patient = createTokenDeps(world.config.MASTER_KEYS, world.clock, sandbox.url);
   afterAll(async () => {
     await deps.close();

@@ -1,7 +1,7 @@
-// Owns test worlds in which people connect apps over the API, with the sandbox in the place of all services.
+// Test worlds in which people connect apps through the API. The sandbox stands in for all services.
 import { afterAll, expect } from 'vitest';
 import { type AuthorizationServer, startAuthorizationServer } from '../../../sandbox/src/authorization-server.ts';
-import { clientSettingsOf, connectorsWithClient } from '../../src/config.ts';
+import { clientSettingsOf, connectorsWithClient } from '../../src/config/connectors.ts';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
 import type { CallResult } from './client.ts';
 import { sandboxSettings } from './connections.ts';
@@ -15,20 +15,20 @@ export interface ConnectorScene {
   readonly editor: Actor;
   readonly viewer: Actor;
   createApp(): Promise<AppRow>;
-  /** Starts a connection and expects that there is a `redirect_url`. */
+  /** Starts a connection and expects a `redirect_url`. */
   start(app: AppRow, as?: Actor, body?: object): Promise<Started>;
-  /** What a browser does at `redirect_url`: it gets a cookie, and the address of the service. */
+  /** Opens `redirect_url` as a browser would. Returns the cookie and the service's URL. */
   open(started: Started, as?: Actor): Promise<Opened>;
-  /** Returns from the service with this address, and these cookies. */
+  /** Opens this URL with these cookies, as when the service redirects back. */
   comeBack(url: URL, cookies?: string): Promise<CallResult>;
-  /** The whole way, with consent. Returns the connection's id. */
+  /** Completes the whole flow, with consent. Returns the connection's id. */
   connect(app: AppRow, as?: Actor, body?: object): Promise<string>;
   status(app: AppRow, type?: string): Promise<unknown>;
 }
 
 export interface Actor extends Person {
   readonly token: string;
-  /** The header of a browser that is signed in. */
+  /** A signed-in browser's cookie header. */
   readonly session: { readonly cookie: string };
 }
 
@@ -44,7 +44,7 @@ export interface Opened {
 
 export const defaultType = 'gitlab';
 
-/** As if the operator had registered no client. */
+/** The settings of an operator who has not registered any clients. */
 export const withoutClients: Record<string, string> = Object.fromEntries(
   connectorsWithClient.flatMap((type) => Object.values(clientSettingsOf(type)).map((name) => [name, ''])),
 );

@@ -1,4 +1,4 @@
-// Owns copies of this repository, for tests that change or install it while others run from the original.
+// Copies of this repository, for tests that change or install it while others run from the original.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,14 +8,17 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 export const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Copies what git would: the files that are committed or about to be. */
+/** Copies the files that git tracks, and untracked files that it does not ignore. */
 export async function copyRepository(folder: string, parts: readonly string[]): Promise<void> {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z', ...parts];
   const { stdout } = await run('git', args, { cwd: repository, maxBuffer: 16 * 1024 * 1024 });
   for (const file of stdout.split('\0').filter(Boolean)) cpSync(join(repository, file), join(folder, file));
 }
 
-/** A copy of the server's sources that can be run and edited. It shares the packages, but not their cache. */
+/**
+ * Copies the server's sources to a folder where they can be run and edited. The copy shares the packages, but not their
+ * cache.
+ */
 export async function copySources(folder: string): Promise<void> {
   await copyRepository(folder, ['package.json', 'server']);
   mkdirSync(join(folder, 'node_modules'));

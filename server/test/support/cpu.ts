@@ -1,6 +1,9 @@
-// Owns measuring how much CPU time work takes, for tests that bound it.
+// Measures CPU time, for tests that limit it.
 
-/** The least of three times, because a thread that shares its core with others needs more for the same work. */
+/**
+ * Returns the lowest of three times, because a thread that shares its core with others needs more time for the same
+ * work.
+ */
 export function measureLeastCpuMs(work: () => unknown): number {
   const times = Array.from({ length: 3 }, () => {
     const startedAt = process.threadCpuUsage();

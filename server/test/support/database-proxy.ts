@@ -1,18 +1,20 @@
-// Owns a proxy between the product and PostgreSQL that counts round trips on the wire, and that can fail as a network does.
+// A proxy between the product and PostgreSQL that counts round trips on the wire and can fail like a network.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface DatabaseProxy {
-  /** The URL of the database, through the proxy. */
+  /** The database's URL through the proxy. */
   readonly url: string;
   /**
-   * How many round trips there were: a connection on which every statement has been answered sends something. Statements that are
-   * sent before the answers to earlier ones have arrived share one.
+   * The number of round trips so far. A round trip is counted when a connection sends something after all of its
+   * statements have been answered. Statements sent before earlier results have arrived share one round trip.
    */
   readonly roundTrips: number;
   readonly connections: number;
-  /** Drops all bytes of the open connections from now on, without closing them. */
+  /** How often clients have requested the columns of a result. */
+  readonly describes: number;
+  /** Drops all further bytes on the open connections, without closing them. */
   silence(): void;
-  /** Closes the next connection that sends this text. The server receives it; the client receives no answer. */
+  /** Closes the next connection that sends this text. The server receives the text, but the client gets no reply. */
   cutAfter(text: string): void;
   close(): void;
 }
@@ -21,6 +23,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const target = new URL(databaseUrl);
   const pairs: [Socket, Socket][] = [];
   let roundTrips = 0;
+  let describes = 0;
   let cutText: string | undefined;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port) || 5432, target.hostname);
@@ -29,6 +32,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     let unanswered = 1; // the startup message
     const countSent = readMessages(false, (type) => {
       if (type === 'S' || type === 'Q') unanswered += 1;
+      if (type === 'D') describes += 1;
     });
     const countAnswers = readMessages(true, (type) => {
       if (type === 'Z') unanswered -= 1;
@@ -68,6 +72,9 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     get connections() {
       return pairs.length;
     },
+    get describes() {
+      return describes;
+    },
     silence() {
       for (const socket of pairs.flat()) socket.removeAllListeners('data');
     },
@@ -81,7 +88,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   };
 }
 
-/** Calls `onMessage` with the type of each message. The first one of a client has no type. */
+/** Calls `onMessage` with each message's type. A client's first message has no type. */
 function readMessages(hasType: boolean, onMessage: (type: string) => void): (bytes: Buffer) => void {
   let typeLength = hasType ? 1 : 0;
   let pending: Buffer = Buffer.alloc(0);

@@ -1,5 +1,5 @@
-// Owns a plain model of reading events: what a filter matches and what metrics amount to, in a few lines of JavaScript that
-// share nothing with the product. Tests compare the answers of the API with it.
+// A plain model of event queries: which events a filter matches and which values metrics have, in a few lines of
+// JavaScript that share no code with the product. Tests compare the API's responses with it.
 
 export type Scalar = string | number | boolean | null;
 
@@ -18,7 +18,7 @@ export interface ModelEvent {
 
 export type Query = Readonly<Record<string, unknown>>;
 
-/** Null if the event has no value. Times are compared as numbers. */
+/** Returns null if the event has no value. Times become numbers. */
 function readValue(event: ModelEvent, field: string): Scalar {
   if (field === 'timestamp') return event.at.getTime();
   if (field.startsWith('properties.')) {
@@ -28,7 +28,7 @@ function readValue(event: ModelEvent, field: string): Scalar {
   return Reflect.get(event, field.replace('metadata.', '')) ?? null;
 }
 
-/** As the answers show it. */
+/** Returns the value as it appears in responses. */
 export const shownValueOf = (event: ModelEvent, field: string): Scalar =>
   field === 'timestamp' ? event.at.toISOString() : readValue(event, field);
 
@@ -75,14 +75,17 @@ function passes(value: Scalar, operator: string, wanted: unknown): boolean {
   }
 }
 
-/** Undefined for values of different types, and for those without an order. Texts are in the order of their UTF-8. */
+/**
+ * Returns undefined for values of different types and for values without an order. Strings are ordered by their UTF-8
+ * bytes.
+ */
 function compare(a: unknown, b: unknown): number | undefined {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return undefined;
 }
 
-/** What a metric amounts to for these events, and how many values were skipped. */
+/** Returns a metric's value for these events, and the number of skipped values. */
 export function compute(events: readonly ModelEvent[], name: string, field: string | undefined) {
   if (field === undefined) return { value: events.length, skipped: 0 };
   const values = events.map((event) => readValue(event, field)).filter((value) => value !== null);
@@ -103,7 +106,7 @@ function computeOfNumbers(name: string, numbers: readonly number[]): number | nu
   return interpolate(numbers, Number(name.slice(1)) / 100);
 }
 
-/** The definition of PostgreSQL's percentile_cont: between the two nearest values, in proportion. */
+/** Interpolates linearly between the two nearest values, like PostgreSQL's percentile_cont. */
 function interpolate(numbers: readonly number[], fraction: number): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const position = fraction * (sorted.length - 1);

@@ -1,4 +1,4 @@
-// Owns failed runs that tests write into the database as a worker would, with whatever steps they need.
+// Failed runs that tests write to the database as a worker would, with any steps they need.
 import { newId } from '../../src/kit/ids.ts';
 import type { World } from './world.ts';
 
@@ -7,7 +7,7 @@ export interface FailedRun {
   readonly status_reason?: 'insufficient_credits' | 'timeout' | 'step_limit' | null;
   readonly error_message?: string;
   readonly failure?: object | null;
-  /** What each step has put out; the last one fails. */
+  /** Each step's output. The last step fails. */
   readonly outputs?: readonly unknown[];
 }
 
@@ -21,10 +21,10 @@ const unauthorized = {
   type: 'authentication',
   title: 'Authentication error',
   status: 401,
-  detail: 'The endpoint answered 401.',
+  detail: 'The endpoint responded with status 401.',
 };
 
-/** Returns the id of a new run. */
+/** Inserts a run and returns its id. */
 export async function insertFailedRun(
   { db, clock }: World,
   app: { readonly id: string; readonly workspace_id: string },

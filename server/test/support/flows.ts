@@ -1,5 +1,5 @@
-// Owns what tests of browser tests share: a World with the sandbox's model, an address at which browsers find its published apps, and
-// rows that stand for runs whose worker is elsewhere.
+// The helpers that tests of browser tests share: a World with the sandbox's model, an address at which browsers
+// find its published apps, and rows that simulate runs on another worker.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { sql } from 'kysely';
@@ -22,7 +22,7 @@ const page = '<!doctype html><html lang="en"><head><title>Shop</title></head><bo
 export async function startFlowWorld({ environment, ...options }: WorldOptions = {}) {
   const model = await startModelSandbox();
   afterAll(() => model.close());
-  // Where published apps are found. The port of the server itself is known only once it runs.
+  // Serves published apps on a known port, because the server's own port is known only once it is running.
   const front = createServer((socket) => {
     const server = connect(Number(new URL(world.url).port), '127.0.0.1');
     socket.pipe(server).pipe(socket);
@@ -75,7 +75,7 @@ export async function startFlowWorld({ environment, ...options }: WorldOptions =
       await publishFiles(world, app, files, token);
       return app;
     },
-    /** The model calls these tools, one after the other; then it says `Done.` */
+    /** Makes the model call these tools in order, then reply `Done.` */
     scriptCalls(...calls: readonly (readonly [name: string, args: object])[]): void {
       let next = 0;
       model.script((): ModelReply => {
@@ -89,7 +89,7 @@ export async function startFlowWorld({ environment, ...options }: WorldOptions =
       if (job === undefined) throw new Error(`no such job: ${name}`);
       return () => job.run(world.app.database.db, world.clock.now());
     },
-    /** A run that a worker elsewhere performs: claimed, running, with a browser whose lease goes on. */
+    /** Creates a run in progress on another host: claimed, running, and with a browser whose lease has not expired. */
     async startElsewhere(app: AppRow, flow: { id: string }, { leaseSeconds = 60, host = 'elsewhere' } = {}) {
       const { body } = await start(app, flow);
       const session = newId();
@@ -105,7 +105,7 @@ export async function startFlowWorld({ environment, ...options }: WorldOptions =
       sql`update browser_sessions set closed_at = now(), close_reason = 'ended' where id = ${id}`.execute(world.db),
     findSession: (id: string) =>
       world.db.selectFrom('browser_sessions').where('id', '=', id).selectAll().executeTakeFirstOrThrow(),
-    /** The credit reservations of an app in their order: `settled 3`, `released`. */
+    /** Lists an app's credit reservations, in order, such as `settled 3` or `released`. */
     async listCharges(app: Pick<AppRow, 'id'>): Promise<string[]> {
       const { rows } = await sql<{ state: string; charged: number | null }>`
         select state, charged from credit_reservations where app_id = ${app.id} order by id`.execute(world.db);

@@ -1,4 +1,4 @@
-// Owns a workspace that has rows in every table of an export.
+// A workspace that has rows in every exported table.
 import { grant, reserve, settle } from '../../src/core/credits/reservations.ts';
 import { newId } from '../../src/kit/ids.ts';
 import type { World } from './world.ts';
@@ -42,7 +42,7 @@ export async function createFullWorkspace(world: World) {
   const top = await send('POST', '/api/app-folders', { name: 'Top', scope: 'workspace' });
   const below = await send('POST', '/api/app-folders', { name: 'Below', scope: 'workspace' });
   await send('PATCH', `/api/app-folders/${below.id}`, { parent_folder_id: top.id });
-  // A folder that is older than the one it is in.
+  // Creates a folder that is older than its parent.
   const first = await send('POST', '/api/app-folders', { name: 'First' });
   const second = await send('POST', '/api/app-folders', { name: 'Second' });
   await send('PATCH', `/api/app-folders/${first.id}`, { parent_folder_id: second.id });

@@ -1,16 +1,16 @@
-// Owns running a guide: its `bash` blocks are executed, and what they print is compared with the block that follows them.
+// Runs a guide: executes its `bash` blocks, and compares each block's output with the block that follows it.
 //
-// A printed answer is compared word by word, except for what differs between two runs:
-//   019a8a1c-…, plp_00Hk…, whsec_…   an id, token or secret. The same text is the same value wherever it appears, in answers
-//                                    and in commands: the reader copies it, and so does `Guide.run`.
-//   127.0.0.1:8080                   an address on this machine, likewise
+// Output is compared word by word, except for parts that differ between two runs:
+//   019a8a1c-…, plp_00Hk…, whsec_…   an id, token or secret. The same text means the same value wherever it appears, in
+//                                    output and in commands. `Guide.run` copies it, as the reader would.
+//   127.0.0.1:8080                   an address on this machine, treated in the same way
 //   2026-11-15T10:00:00.000Z         any time
-//   …                                anything; as the last member of an object or list: any others
+//   …                                anything. As the last member of an object or list, it matches all further members.
 import { execFile } from 'node:child_process';
 import { isDeepStrictEqual, promisify } from 'node:util';
 
 export interface Step {
-  /** The line of the document at which the command begins. */
+  /** The line in the document where the command begins. */
   readonly line: number;
   readonly command: string;
   readonly answer: { readonly language: string; readonly text: string } | undefined;
@@ -40,12 +40,12 @@ export function readSteps(markdown: string): Step[] {
   });
 }
 
-/** A command that only reads is repeated until its answer is the printed one, because workers need a moment. */
+/** Read-only commands are repeated until their output matches, because workers need a moment. */
 const onlyReads = (command: string): boolean => !/ (-d|-X|-T|--data\S*)\b/.test(command);
-const patienceMs = 45_000;
+const usualPatienceMs = 45_000;
 
 export class Guide {
-  /** What the texts of the guide that stand for a value stand for in this run. */
+  /** The values that the guide's placeholders have in this run. */
   readonly values = new Map<string, string>();
   private exports = '';
   private failedLine: number | undefined;
@@ -55,19 +55,23 @@ export class Guide {
     this.folder = folder;
   }
 
+  /** Sets a variable. The value is written as in bash, so it may use variables that were set before. */
   export(name: string, value: string): void {
-    this.exports += `export ${name}='${value}'\n`;
+    this.exports += `export ${name}=${value}\n`;
   }
 
-  /** Runs a step. Throws if what it prints is not what the guide says, and then for each later step, which builds on it. */
-  async run(step: Step): Promise<void> {
+  /**
+   * Runs a step. Throws if its output differs from the guide. All later steps then throw as well, because they build on
+   * it. With `patienceMs` 0, the guide must wait by itself, as its reader would.
+   */
+  async run(step: Step, patienceMs = usualPatienceMs): Promise<void> {
     if (this.failedLine !== undefined) throw new Error(`not run, because line ${this.failedLine} failed`);
     this.failedLine = step.line;
-    await this.tryStep(step);
+    await this.tryStep(step, patienceMs);
     this.failedLine = undefined;
   }
 
-  private async tryStep({ line, command, answer }: Step): Promise<void> {
+  private async tryStep({ line, command, answer }: Step, patienceMs: number): Promise<void> {
     const script = this.withValues(command);
     const deadline = Date.now() + (onlyReads(command) ? patienceMs : 0);
     for (;;) {
@@ -80,7 +84,7 @@ export class Guide {
     if (/^(export .*\s*)+$/.test(script)) this.exports += script;
   }
 
-  /** Returns how the printed text differs from the answer of the guide, or undefined. */
+  /** Describes how the printed text differs from the guide's. Returns undefined if it does not. */
   compare({ language, text }: { language: string; text: string }, printed: string): string | undefined {
     const before = new Map(this.values);
     const difference =
@@ -109,9 +113,9 @@ export class Guide {
   private async execute(script: string): Promise<string> {
     const { stdout } = await run('bash', ['-c', `${this.exports}${script}`], {
       cwd: this.folder,
-      timeout: 30_000,
+      timeout: 120_000,
     }).catch(
-      // A program may end with another status than 0, as verifying does. What it printed is compared all the same.
+      // A program may exit with a non-zero status, as a failed verification does. Its output is compared all the same.
       (error: { stdout?: string; stderr?: string }) => ({ stdout: `${error.stdout ?? ''}${error.stderr ?? ''}` }),
     );
     return stdout;
@@ -125,7 +129,7 @@ export class Guide {
     }
   }
 
-  /** Status line and body must be the same; of the headers, those that the guide shows must be there. */
+  /** The status line and the body must match. Headers shown in the guide must be present. */
   private differInHttp(expected: string, printed: string): string | undefined {
     const [head = '', body = ''] = expected.split('\n\n');
     const [printedHead = '', printedBody = ''] = printed.replaceAll('\r', '').split('\n\n');
@@ -160,7 +164,7 @@ export class Guide {
     return first(Object.entries(shown), ([name, value]) => this.differInValue(value, actual[name], `${at}.${name}`));
   }
 
-  /** Compares text, and remembers what the texts that stand for a value stood for. */
+  /** Compares text, and remembers the values of the guide's placeholders. */
   private differ(expected: string, actual: string, at = 'the answer'): string | undefined {
     const shown: string[] = [];
     const pattern = expected
@@ -202,7 +206,7 @@ function patternOf(text: string): string {
   return `${prefix}[\\w+/=-]+`;
 }
 
-/** JSON in which the last member of an object or list may be `…`. */
+/** Parses JSON in which the last member of an object or list may be `…`. */
 const parseAnswer = (text: string): unknown =>
   JSON.parse(text.replaceAll(/([[{,]\s*)…(\s*\})/g, '$1"…": "…"$2').replaceAll(/([[,]\s*)…(\s*\])/g, '$1"…"$2'));
 

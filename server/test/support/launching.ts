@@ -1,5 +1,5 @@
-// Owns a world in which campaigns can be launched: the sandbox's ad platform, payment provider and language model, a server with
-// images, locations, and a worker. A scene adds a workspace with a card, and an app.
+// A world in which campaigns can be launched: the sandbox's ad platform, payment provider and language model, an
+// image server, locations, and a worker. A scene adds an app and a workspace with a card.
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,7 @@ import { newId } from '../../src/kit/ids.ts';
 import { writeSmallCatalogue } from './places.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
-/** Of the bundled catalogue. */
+/** Ids from the bundled catalogue. */
 export const places = {
   france: '100000147',
   germany: '100000082',
@@ -38,9 +38,9 @@ export interface LaunchOptions {
 }
 
 export interface SceneOptions {
-  /** Default: it has one. */
+  /** Whether the workspace has a card. Defaults to true. */
   readonly card?: false;
-  /** Conversion tracking is verified, so that a launch ends live. */
+  /** Set to verify conversion tracking, so a launched campaign goes live. */
   readonly tracked?: true;
 }
 
@@ -53,7 +53,7 @@ export async function startLaunchWorld(options: WorldOptions = {}) {
   ]);
   model.script((request) => writeAdTexts(request) ?? {});
   const images = createServer(await authority.issue('IP:127.0.0.1'), ({ url = '' }, response) => {
-    if (url === '/slow.png') return; // never answers
+    if (url === '/slow.png') return; // never responds
     const side = /^\/(\d+)\.png$/.exec(url)?.[1];
     if (side === undefined) response.writeHead(404).end();
     else if (side === '0') response.end(Buffer.alloc(6 * 1024 * 1024));
@@ -83,7 +83,7 @@ export async function startLaunchWorld(options: WorldOptions = {}) {
   await loadBundledLocations(world.db, writeSmallCatalogue([], ['US', 'FR', 'CH', 'DE']), world.clock.now());
   const owner = await world.person('owner@example.com');
 
-  /** A campaign that nothing speaks against. */
+  /** A campaign without problems. */
   const campaign = (more: object = {}) => ({
     campaign_name: 'Autumn',
     campaign_type: 'PERFORMANCE_MAX',
@@ -124,7 +124,7 @@ export async function addCard(world: World, as: string): Promise<void> {
   await fetch(body.url, { method: 'POST', body: 'number=4242424242424242', redirect: 'manual' });
 }
 
-/** As if the app were published, and its tag had been seen. */
+/** Simulates a published app whose tag has been detected. */
 export async function track(world: World, { id, workspace_id }: AppRow, created_by: string): Promise<void> {
   const deployment = { id: newId(), app_id: id, workspace_id, revision: 1, files: '[]', files_bytes: 0 };
   const now = world.clock.now();
@@ -150,7 +150,9 @@ interface CreatedCampaign {
   readonly customer_id: string;
 }
 
-/** What was created at the platform: by name, with its status. Reads the journal, which nobody can change. */
+/**
+ * Lists the campaigns created on the platform, with name and status. Read from the journal, which cannot be changed.
+ */
 export function listCreated(platform: AdPlatformSandbox): CreatedCampaign[] {
   const campaigns = new Map<string, CreatedCampaign>();
   for (const { changes, customer_id = '' } of platform.journal)
@@ -165,13 +167,13 @@ export function listCreated(platform: AdPlatformSandbox): CreatedCampaign[] {
   return [...campaigns.values()];
 }
 
-/** Waits until `read` returns something that has what is expected. */
+/** Waits until `isDone` accepts the value that `read` returns. */
 export async function waitUntil<Value>(read: () => Promise<Value>, isDone: (value: Value) => boolean): Promise<Value> {
-  const until = Date.now() + 20_000;
+  const until = Date.now() + 120_000;
   for (;;) {
     const value = await read();
     if (isDone(value)) return value;
-    if (Date.now() > until) expect(value).toBe('something else after 20 seconds');
+    if (Date.now() > until) expect(value).toBe('something else after two minutes');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -1,6 +1,6 @@
-// Owns the record of the answers that the tests received. Run as a program after the tests, it fails if an operation
-// answered with a status, code, header or member of an error that it does not declare; if a message is not on the page of
-// messages, or is in the words of the validation library; and with `--whole`, if a declared status was not observed.
+// Records the responses that the tests received. Run as a program after the tests, it fails if an operation returned an
+// undeclared status, code, header or error member, if a message is not on the messages page or uses the validation
+// library's wording, or, with `--whole`, if a declared status was not observed.
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ import { membersOfCode, problemSchema } from '../../src/openapi/problems.ts';
 
 export const observedFolder = fileURLToPath(new URL('../../../.cache/observed', import.meta.url));
 
-/** Appends each kind of answer of this server to a file. */
+/** Appends each kind of response from this server to a file. */
 export function recordAnswers(server: FastifyInstance): void {
   const seen = new Set<string>();
   const record = (line: string): void => {
@@ -23,7 +23,7 @@ export function recordAnswers(server: FastifyInstance): void {
   server.addHook('onSend', async (request, reply, payload) => {
     const operation = request.routeOptions.config.operation;
     const code = reply.statusCode >= 400 && reply.statusCode !== 422 ? readCode(payload) : '';
-    // 499: the client disconnected while it sent its body, so nobody receives an answer.
+    // 499 means that the client disconnected while sending its body, so no one receives a response.
     if (operation === undefined || code === 'guards_passed' || reply.statusCode === 499) return;
     record(`${operation} ${reply.statusCode} ${code}`);
     for (const header of Object.keys(reply.getHeaders())) record(`header ${operation} ${reply.statusCode} ${header}`);
@@ -34,7 +34,7 @@ export function recordAnswers(server: FastifyInstance): void {
 
 const messagePrefix = 'message:';
 
-/** Lines such as `message:slug_taken Another app uses this slug.` and `message:422 must be an integer`. */
+/** Returns lines such as `message:slug_taken Another app uses this slug.` and `message:422 must be an integer`. */
 function listMessages(payload: Buffer): string[] {
   const { code, detail, errors = [] } = JSON.parse(payload.toString('utf8'));
   const messages: [code: string, text: string][] = Array.isArray(detail)
@@ -46,7 +46,7 @@ function listMessages(payload: Buffer): string[] {
   return messages.map(([of, text]) => `${messagePrefix}${of} ${text.replaceAll('\n', ' ')}`);
 }
 
-/** How the validation library begins its own texts. */
+/** Whether the text uses the validation library's own wording. */
 export const findForeignWording = (text: string): boolean =>
   /invalid (input|option|key|element|string|type)|too (big|small):|expected .* to |expected (string|number|boolean|array|object|int|record)|unrecognized key|received /i.test(
     text,
@@ -64,7 +64,7 @@ function findMessageFaults(lines: readonly string[], { problems, faults }: Messa
   });
 }
 
-/** The members of a problem, unless it is a page. */
+/** Lists a problem's members. Empty for an error page. */
 const listMembers = (payload: unknown): string[] =>
   String(payload).startsWith('{') ? Object.keys(JSON.parse(String(payload)) as object) : [];
 
@@ -88,10 +88,10 @@ export function recordChanges(server: FastifyInstance, routes: readonly Route[])
   return changes;
 }
 
-/** The code of a problem, or of the page that a browser gets in its place. */
+/** Reads the code from a problem, or from the error page that a browser gets instead. */
 const readCode = (payload: unknown): string => /(?:"code":|data-code=)"(\w+)"/.exec(String(payload))?.[1] ?? '';
 
-/** `isWhole`: all tests have run, so every declared status must have been observed. */
+/** `isWhole` means that all tests have run, so every declared status must have been observed. */
 function findFaults(routes: readonly Route[], observed: ReadonlySet<string>, isWhole: boolean): string[] {
   const lines = [...observed].map((line) => line.split(' '));
   const answersOf = Map.groupBy(lines, ([name]) => name);
@@ -139,7 +139,7 @@ function isDeclared(route: Route, status = '', header = ''): boolean {
   );
 }
 
-/** Members of errors that the document does not describe. */
+/** Lists error members that the document does not describe. */
 const findUndeclaredMembers = (observed: ReadonlySet<string>): string[] =>
   [...observed]
     .map((line) => line.split(' '))
@@ -149,7 +149,7 @@ const findUndeclaredMembers = (observed: ReadonlySet<string>): string[] =>
 const isMember = (code: string, member: string): boolean =>
   member in (problemSchema.properties as object) || member in (membersOfCode[code] ?? {});
 
-// Any operation may answer these. They are not declared per operation.
+// Any operation may return these errors, so they are not declared per operation.
 const always = new Set([
   '500 internal_error',
   '503 service_unavailable',
@@ -181,7 +181,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.exitCode = faults.length > 0 ? 1 : 0;
 }
 
-/** Its requests are all the same, so an `Idempotency-Key` conflicts only while the first one is under way. */
+/**
+ * Whether all of the route's requests are identical, so an `Idempotency-Key` conflicts only while the first request is
+ * in progress.
+ */
 function isAlike({ path, query, body, refusals = [] }: Route): boolean {
   return !body && !query && !path.includes('{') && !refusals.some(({ status }) => status === 409);
 }

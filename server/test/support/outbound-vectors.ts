@@ -1,5 +1,5 @@
-// Owns texts of URLs that must never be asked for, each with why. Where a port can be named it is the canary's, so that a
-// slip is seen there.
+// URLs that must never be requested, each with the reason. URLs that can name a port use the canary's, so a
+// request that slips through is detected.
 import type { UrlReason } from '../../src/kit/outbound/url.ts';
 
 export type UrlVector = readonly [url: string, ...reasons: UrlReason[]];
@@ -24,7 +24,7 @@ export const refusedUrls = (port: number): UrlVector[] => [
   ['https://224.0.0.1/', 'address'],
   ['https://240.0.0.1/', 'address'],
   ['https://255.255.255.255/', 'address'],
-  // IPv6, and IPv4 inside it.
+  // IPv6 addresses, and IPv4 addresses embedded in them.
   [`https://[::1]:${port}/`, 'address'],
   [`https://[::]:${port}/`, 'address'],
   [`https://[0:0:0:0:0:0:0:1]:${port}/`, 'address'],
@@ -51,7 +51,7 @@ export const refusedUrls = (port: number): UrlVector[] => [
   ['https://[fe80::1%25eth0]/', 'form', 'host'],
   ['https://[fe80::1%eth0]/', 'form', 'host'],
   [`https://[::1%25lo]:${port}/`, 'form', 'host'],
-  // Spellings of addresses that only look like names.
+  // Address spellings that look like names.
   [`https://2130706433:${port}/`, 'host'],
   [`https://0x7f000001:${port}/`, 'host'],
   [`https://0x7f.0.0.1:${port}/`, 'host'],
@@ -66,7 +66,7 @@ export const refusedUrls = (port: number): UrlVector[] => [
   ['https://256.256.256.256/', 'form'],
   ['https://1.2.3.4.5/', 'form'],
   ['https://4294967296/', 'form'],
-  // Encodings and look-alikes.
+  // Encodings and lookalike characters.
   [`https://１２７.０.０.１:${port}/`, 'host'],
   [`https://127。0。0。1:${port}/`, 'host'],
   [`https://①②⑦.⓪.⓪.①:${port}/`, 'host'],
@@ -78,7 +78,7 @@ export const refusedUrls = (port: number): UrlVector[] => [
   [`https://app。localhost:${port}/`, 'host'],
   [`https://local\u00ADhost:${port}/`, 'host'],
   [`https://local\u200Bhost:${port}/`, 'host', 'form'],
-  // Inner names.
+  // Internal names.
   [`https://localhost:${port}/`, 'host'],
   [`https://LOCALHOST:${port}/`, 'host'],
   [`https://localhost.:${port}/`, 'host'],
@@ -95,7 +95,7 @@ export const refusedUrls = (port: number): UrlVector[] => [
   ['https://.example.com/', 'host'],
   ['https://-example.com/', 'host'],
   [`https://${'a'.repeat(64)}.example.com/`, 'host', 'form'],
-  // Schemes, credentials, fragments, form.
+  // Schemes, credentials, fragments and syntax.
   [`http://127.0.0.1:${port}/`, 'scheme'],
   ['http://example.com/', 'scheme'],
   ['ftp://example.com/', 'scheme'],

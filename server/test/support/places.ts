@@ -1,5 +1,5 @@
-// Owns a small catalogue of locations for tests: all countries and regions, large cities, and the places that tests name. All of
-// them are real; the whole catalogue would take ten seconds to load.
+// A small location catalogue for tests: all countries and regions, large cities, and the places that tests name.
+// All of them are real. The full catalogue would take ten seconds to load.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ import { placesFile } from '../../src/release.ts';
 const smallestCity = 300_000;
 
 /**
- * Returns the path of the file, in the form of the bundled one. Cities have their other names only if they are in `named`.
- * `countries`: only what lies in them; otherwise everything.
+ * Returns the path of a file in the bundled file's format. Only cities in `named` include their alternative names.
+ * `countries` limits the catalogue to these countries.
  */
 export function writeSmallCatalogue(named: readonly string[], countries?: readonly string[]): string {
   let country = '';
@@ -29,7 +29,7 @@ export function writeSmallCatalogue(named: readonly string[], countries?: readon
 
 const readLines = (): string[] => gunzipSync(readFileSync(placesFile)).toString().split('\n');
 
-/** A folder that exists while the tests of the file run. */
+/** Creates a folder that is removed after the file's tests. */
 export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-places-'));
   afterAll(() => rmSync(folder, { recursive: true }));

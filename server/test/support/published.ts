@@ -1,5 +1,5 @@
-// Owns publishing and visiting apps in tests: files are written and published through the API, and read as a visitor does, with
-// the host of the app.
+// Publishes and visits apps in tests. Files are written and published through the API, and requested as by a visitor,
+// with the app's host name.
 import { Agent, request } from 'node:http';
 import { expect } from 'vitest';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 export type Files = Readonly<Record<string, string | Buffer>>;
 
-/** Replaces the files of an app. Returns its revision. */
+/** Replaces an app's files. Returns its revision. */
 export async function putFiles(world: World, app: Pick<AppRow, 'id'>, files: Files, as: string): Promise<number> {
   const toInput = ([path, content]: [string, string | Buffer]) =>
     typeof content === 'string'
@@ -19,7 +19,7 @@ export async function putFiles(world: World, app: Pick<AppRow, 'id'>, files: Fil
   return got.body.revision;
 }
 
-/** Publishes these files of the app. Returns the answer. */
+/** Publishes these files as the app. Returns the response body. */
 export async function publishFiles(world: World, app: Pick<AppRow, 'id'>, files: Files, as: string) {
   await putFiles(world, app, files, as);
   const got = await world.call('POST', `/api/apps/${app.id}/deploy`, { as });
@@ -42,7 +42,7 @@ export interface VisitOptions {
   readonly payload?: string;
 }
 
-/** Requests a path of a host from this server. Rejects if the answer is cut off. */
+/** Requests a path on this host from the server. Rejects if the response is cut off. */
 export function visit(url: string, host: string, path: string, options: VisitOptions = {}): Promise<Visit> {
   const { promise, resolve, reject } = Promise.withResolvers<Visit>();
   const { hostname, port } = new URL(url);

@@ -1,4 +1,5 @@
-// Owns a queue table for tests: rows with an owner and a concurrency key, whose runs insert into the table `effects`.
+// A queue table for tests. Its rows have an owner and a concurrency key, and their runs insert into the table
+// `effects`.
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
@@ -25,10 +26,15 @@ export async function createTestQueue() {
     create table jobs (id uuid primary key, owner_id uuid not null, what text not null,
     concurrency_key text not null default '', note text, tries integer not null default 0, due_at timestamptz,
     claims integer not null default 0, failures integer not null default 0, crash_count integer not null default 0,
-    claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz);
+    claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz, changed_in xid8);
     create index jobs_due on jobs (due_at) where claimed_slot is null and due_at is not null;
     create index jobs_of_owner on jobs (owner_id, due_at) where claimed_slot is null and due_at is not null;
     create index jobs_claimed on jobs (claimed_slot) where claimed_slot is not null;
+    create index jobs_changed on jobs (changed_in) where changed_in is not null;
+    create trigger queue_row_added before insert on jobs for each row execute function note_queue_change();
+    create trigger queue_row_changed before update of due_at, claimed_slot, owner_id on jobs for each row
+      when ((old.due_at, old.claimed_slot, old.owner_id) is distinct from (new.due_at, new.claimed_slot, new.owner_id))
+      execute function note_queue_change();
     create table effects (what text not null, at timestamptz not null default clock_timestamp())`);
   await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(db);
 
@@ -51,6 +57,7 @@ export async function createTestQueue() {
 
   return {
     db,
+    url: cloned.url,
     runAsOwner: cloned.runAsOwner,
     wake,
     owners,

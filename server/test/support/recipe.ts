@@ -1,4 +1,4 @@
-// Owns running the programs of docs/guides/receivers, each in its own process.
+// Runs the programs in docs/guides/receivers, each in its own process.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -10,7 +10,7 @@ export interface RecipeResult {
 
 const interpreters: Readonly<Record<string, string>> = { ts: process.execPath, py: 'python3', sh: 'sh' };
 
-/** `input`: what it reads from stdin. */
+/** `input` is written to the program's stdin. */
 export async function runRecipe(
   name: string,
   args: readonly string[],
@@ -20,7 +20,7 @@ export async function runRecipe(
   const file = fileURLToPath(new URL(`../../../docs/guides/receivers/${name}`, import.meta.url));
   const command = interpreters[name.split('.')[1] ?? ''] ?? name;
   const child = spawn(command, [file, ...args], { env: { PATH: process.env.PATH, ...environment } });
-  child.stdin.on('error', () => {}); // it ended without reading all
+  child.stdin.on('error', () => {}); // the program may end without reading all of its input
   child.stdin.end(input);
   const [out, error] = [child.stdout.toArray(), child.stderr.toArray()];
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));

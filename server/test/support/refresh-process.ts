@@ -1,4 +1,4 @@
-// A process of its own that refreshes one connection, for tests that kill it.
+// A separate process that refreshes one connection, for tests that kill it.
 import { refreshTokens } from '../../src/features/connectors/tokens/refresh.ts';
 import { findById } from '../../src/features/connectors/tokens/store/refreshes.ts';
 import { systemClock } from '../../src/kit/clock.ts';
@@ -21,5 +21,5 @@ process.once('message', async (message) => {
   const deps = createTokenDeps(keys, systemClock, sandboxUrl);
   const connection = await findById(db, key);
   if (connection === undefined) throw new Error('no connection');
-  process.send?.(await refreshTokens(db, connection, deps));
+  process.send?.(await refreshTokens(db, deps, connection));
 });

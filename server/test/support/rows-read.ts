@@ -1,8 +1,11 @@
-// Counts the rows of a table that statements read, for tests of how they are planned.
+// Counts the rows of a table that statements read, for query plan tests.
 import { sql } from 'kysely';
 import type { AnyDb } from '../../src/kit/db/database.ts';
 
-/** How many rows `work` reads. `db` must be a transaction: only there are the counts of one connection known at once. */
+/**
+ * Returns the number of rows that `work` reads. `db` must be a transaction, because only a transaction's statistics are
+ * available immediately and per connection.
+ */
 export async function countRowsRead(db: AnyDb, table: string, work: () => Promise<unknown>): Promise<number> {
   const count = async () => {
     const { rows } = await sql<{ read: number }>`select seq_tup_read + idx_tup_fetch as read

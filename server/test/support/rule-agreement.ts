@@ -1,15 +1,15 @@
-// Owns comparing the two ways to evaluate rules on random cases: in the process, and as SQL on a real PostgreSQL.
+// Compares the two ways of evaluating rules on random cases: in the process, and as SQL in a real PostgreSQL.
 import pg from 'pg';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import { newStepBudget } from '../../src/features/entities/rules/budget.ts';
-import { newRuleChecks } from '../../src/features/entities/rules/checks.ts';
-import { decideCondition, decideRule } from '../../src/features/entities/rules/decide.ts';
-import { evaluate } from '../../src/features/entities/rules/evaluate.ts';
+import { newRuleChecks } from '../../src/features/entities/rules/decision/checks.ts';
+import { decideCondition, decideRule } from '../../src/features/entities/rules/decision/decide.ts';
+import { evaluate } from '../../src/features/entities/rules/decision/evaluate.ts';
 import { parseFieldRules } from '../../src/features/entities/rules/field-rules.ts';
 import { type Parsed, parseRule } from '../../src/features/entities/rules/grammar.ts';
-import { compileQuery, matchesQuery, parseQuery } from '../../src/features/entities/rules/query.ts';
+import { compileQuery, matchesQuery, parseQuery } from '../../src/features/entities/rules/query/query.ts';
 import type { DataRecord, Rule, Verdict } from '../../src/features/entities/rules/rule.ts';
-import { compileDecision } from '../../src/features/entities/rules/sql.ts';
+import { compileDecision } from '../../src/features/entities/rules/sql/sql.ts';
 import {
   createRandom,
   pools,
@@ -22,7 +22,7 @@ import {
   randomRule,
 } from './rule-cases.ts';
 
-/** One statement evaluates many cases and binds the values of all of them. */
+/** One statement evaluates many cases and binds all of their values. */
 function newParameters() {
   const values: unknown[] = [];
   return { values, bind: (value: unknown): string => `$${values.push(value)}` };
@@ -34,15 +34,15 @@ type SqlValues = ReturnType<typeof newParameters>;
 interface RandomCase {
   readonly description: object;
   evaluate(record: DataRecord): Verdict;
-  /** The right verdict, where it is known: both ways to evaluate could have the same fault. */
+  /** The correct verdict, if it is known. Detects faults that both evaluations share. */
   readonly expected?: Verdict | undefined;
-  /** SQL that is true where the verdict is true, and SQL that is true where it is false. */
+  /** Returns SQL that is true where the verdict is true, and SQL that is true where the verdict is false. */
   compile(sql: SqlValues): readonly [met: string, refused: string];
 }
 
 export interface Agreement {
   readonly cases: number;
-  /** Of these, how many had an expected verdict. */
+  /** The number of cases with a known correct verdict. */
   readonly expected: number;
   readonly verdicts: { readonly true: number; readonly false: number; readonly unknown: number };
   readonly disagreements: readonly string[];
@@ -52,7 +52,7 @@ const recordCount = 2_000;
 const recordsPerCase = 10;
 const casesPerStatement = 25;
 
-// The records of a case, its rule and its principal use values from the same pool, so that they often match.
+// A case's records, rule and principal use values from the same pool, so they often match.
 const choosePool = (n: number) => pools[Math.floor(n / recordsPerCase) % pools.length] ?? [];
 
 export interface AgreementDatabase {
@@ -62,8 +62,8 @@ export interface AgreementDatabase {
 }
 
 /**
- * A database with random records. Its collation is English, its session has an unusual time zone and date style: SQL that
- * depended on one of them would disagree.
+ * Opens a database with random records. It has an English collation, and its session has an unusual time zone and date
+ * style, so SQL that depends on any of these would disagree.
  */
 export async function openAgreementDatabase(serverUrl: string, seed: number): Promise<AgreementDatabase> {
   const name = `plinth_run_${process.pid}_rules`;
@@ -156,7 +156,7 @@ async function evaluateInDatabase(
       from records r where r.n >= ${from} and r.n < ${from + recordsPerCase})`;
   });
   const { rows } = await client.query(selects.join(' union all '), sql.values);
-  // A result that is both met and refused becomes undefined, which agrees with no verdict.
+  // A result that is both met and rejected becomes undefined, which agrees with no verdict.
   return new Map(
     rows.map(({ at, n, met, refused }) => [`${at} ${n}`, met && refused ? undefined : met || (refused ? false : null)]),
   );
@@ -176,13 +176,16 @@ function newRuleCase(random: Random): RandomCase {
   };
 }
 
-/** The verdict of a rule that is no condition: true, false, or a missing rule, which allows managers of the app only. */
+/**
+ * Returns the verdict of a rule that is not a condition: true, false, or a missing rule, which allows only the app's
+ * managers.
+ */
 function expectedWithoutCondition(json: unknown, principal: Principal): boolean | undefined {
   if (typeof json === 'boolean') return json;
   return json === null || json === '' || Object.keys(json as object).length === 0 ? principal.isManager : undefined;
 }
 
-// The SQL of a rule does not tell unknown from false. This SQL is true only where the verdict is false.
+// A rule's SQL does not distinguish unknown from false. This SQL is true only where the verdict is false.
 function compileRefusal(rule: Rule, principal: Principal, sql: SqlValues): string {
   if (typeof rule === 'object' && principal.kind === 'signed_in')
     return compileDecision(decideCondition(rule, principal, false), sql);
@@ -210,7 +213,7 @@ function newQueryCase(random: Random): RandomCase {
   };
 }
 
-/** Draws again if a limit of the grammar is exceeded. Any other fault is an error in the generator. */
+/** Draws again if one of the grammar's limits is exceeded. Any other fault is a bug in the generator. */
 function drawValid<J, T extends object>(draw: () => J, parse: (json: J) => Parsed<T>): [J, T] {
   for (;;) {
     const json = draw();

@@ -1,10 +1,10 @@
-// Owns generating random rules, queries, principals and records from a seed. Values come from small pools, so that they
-// often match, and include edge cases in which evaluation in the process and in SQL could differ.
+// Generates random rules, queries, principals and records from a seed. Values come from small pools, so they often
+// match, and include edge cases in which evaluation in the process and in SQL could differ.
 import type { Principal } from '../../src/core/auth/principal.ts';
 import type { SchemaProperties } from '../../src/features/entities/rules/properties.ts';
 import type { DataRecord } from '../../src/features/entities/rules/rule.ts';
 
-/** A seeded random generator (mulberry32): the same numbers for the same seed. */
+/** A seeded random generator (mulberry32). The same seed always produces the same numbers. */
 export function createRandom(seed: number) {
   let state = seed >>> 0;
   const next = (): number => {
@@ -14,7 +14,7 @@ export function createRandom(seed: number) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   return {
-    /** Most values of a case are drawn from this pool. */
+    /** The pool from which most of a case's values are drawn. */
     pool: common as readonly unknown[],
     chance: (share: number): boolean => next() < share,
     upTo: (most: number): number => Math.floor(next() * (most + 1)),
@@ -29,7 +29,7 @@ export type Random = ReturnType<typeof createRandom>;
 const names = ['a', 'b', 'c', 'constructor', '__proto__'];
 const open = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] };
 
-/** Every property may have any value, so that every operator meets every type. */
+/** Every property may have any value, so every operator is tried with every type. */
 export const properties: SchemaProperties = Object.fromEntries(names.map((name) => [name, open]));
 
 const common = [null, true, false, 0, 1, 2, 3, '', 'a', 'b', 'red', 'blue', '1'];
@@ -64,7 +64,7 @@ function randomValue(random: Random, depth = 3): unknown {
   return randomData(random, depth - 1);
 }
 
-// Object.fromEntries makes even __proto__ an own property.
+// Uses Object.fromEntries, which makes even __proto__ an own property.
 function randomData(random: Random, depth: number): Record<string, unknown> {
   const entries = names.filter(() => random.chance(0.6)).map((name) => [name, randomValue(random, depth)]);
   return Object.fromEntries(entries);
@@ -105,7 +105,7 @@ function randomOperand(random: Random): unknown {
 
 type Dialect = 'rule' | 'query';
 
-/** How deep conditions are nested. */
+/** The nesting depths that conditions are drawn from. */
 const depths = [0, 0, 1, 1, 2, 3, 4];
 
 export function randomRule(random: Random): unknown {
@@ -199,7 +199,7 @@ function randomTest(random: Random, dialect: Dialect, depth: number, one: () => 
 const ruleTests = '$eq $ne $gt $gte $lt $lte $in $nin $all $exists $size $elemMatch $elemMatch'.split(' ');
 const queryTests = [...ruleTests, '$contains', '$contains', '$startsWith', '$not'];
 
-/** Properties of which some have rules, some of them about other fields. */
+/** Creates properties, some of which have rules, including rules about other fields. */
 export function randomPropertiesWithRules(random: Random): SchemaProperties {
   const ruled = () => (random.chance(0.5) ? { rls: { read: randomRule(random) } } : {});
   const inner = () => Object.fromEntries(names.map((name) => [name, { ...open, ...(random.chance(0.2) && ruled()) }]));

@@ -1,6 +1,6 @@
-// Owns generating changes of rules: such that open something, and such that open nothing.
+// Generates rule changes that open access, and rule changes that do not.
 
-/** The fields that the rules are about. */
+/** The fields that the rules test. */
 export const ruleFields = {
   title: { type: 'string' },
   state: { type: 'string', enum: ['draft', 'open', 'done', 'archived'] },
@@ -25,7 +25,7 @@ export interface RuleChange {
 
 const anyone = { user_condition: { id: '{{user.id}}' } };
 
-/** Each tests another field, so none follows from another. */
+/** Each condition tests a different field, so none implies another. */
 const conditions: readonly object[] = [
   { created_by_id: '{{user.id}}' },
   { 'data.state': { $in: ['draft', 'open'] } },
@@ -41,7 +41,7 @@ const conditions: readonly object[] = [
   { user_condition: { 'data.level': 7 } },
 ];
 
-/** The same test, but met by more. */
+/** Pairs of similar tests. The second test allows records that the first does not. */
 const widened: readonly (readonly [before: object, after: object])[] = [
   [{ 'data.state': 'draft' }, { 'data.state': { $in: ['draft', 'done'] } }],
   [{ 'data.state': { $nin: ['done', 'archived'] } }, { 'data.state': { $ne: 'done' } }],
@@ -77,7 +77,7 @@ const widened: readonly (readonly [before: object, after: object])[] = [
   [{ created_by: 'boss@app.example' }, { created_by: { $ne: 'nobody@app.example' } }],
 ];
 
-/** Changes of a rule of which each allows something that was refused. */
+/** Lists rule changes that each allow something that was denied before. */
 export function listOpeningChanges(): RuleChange[] {
   const changes: RuleChange[] = [];
   for (const [at, condition] of conditions.entries()) {
@@ -101,7 +101,7 @@ export function listOpeningChanges(): RuleChange[] {
 
 const not = (condition: unknown) => ({ $nor: [condition] });
 
-/** Changes of a rule of which none allows anything that was refused. */
+/** Lists rule changes that allow nothing that was denied before. */
 export function listHarmlessChanges(): RuleChange[] {
   const changes: RuleChange[] = [];
   const all = [...conditions, ...widened.flat()];
@@ -134,11 +134,11 @@ export function listHarmlessChanges(): RuleChange[] {
   return [...changes, ...valueRewrites.map(([before, after], at) => ({ name: `values ${at}`, before, after }))];
 }
 
-/** Those whose first rule allows something that the second refuses. */
+/** Indexes of pairs whose first rule also allows something that the second denies. */
 const incomparable = [12, 20];
 const isComparable = (at: number): boolean => !incomparable.includes(at);
 
-/** The same by what the values mean, not by how the conditions are joined. */
+/** Pairs that are equivalent because of their values, not because of how their conditions are combined. */
 const valueRewrites: readonly (readonly [before: object, after: object])[] = [
   [{ $or: [{ 'data.state': 'draft' }, { 'data.state': 'open' }] }, { 'data.state': { $in: ['open', 'draft'] } }],
   [

@@ -1,4 +1,4 @@
-// Owns a World whose app has workflows that tests run: workflows as rows, runs started as triggers do, and a worker.
+// Helpers for tests that run workflows: workflows as rows, and runs that start as they would from a trigger.
 import { expect } from 'vitest';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
 import { parseStored } from '../../src/features/workflows/definition/parse.ts';
@@ -8,13 +8,13 @@ import type { World } from './world.ts';
 
 export type Tasks = readonly Readonly<Record<string, object>>[];
 
-/** A definition with these tasks. */
+/** Builds a definition with these tasks. */
 export const define = (tasks: Tasks) => ({
   document: { dsl: '1.0.0', namespace: 'app', name: 'test', version: '1.0.0' },
   do: tasks,
 });
 
-/** A workflow as its row, and what a test does with it. */
+/** A workflow's row, with its app. */
 export type TestWorkflow = NewRun['workflow'] & { readonly app: AppRow };
 
 export function createRunScene(world: World) {
@@ -40,7 +40,7 @@ export function createRunScene(world: World) {
     return { ...workflow, app };
   }
 
-  /** Starts a run as triggers do, through the app's own connections. */
+  /** Starts a run as a trigger would, through the app's own connections. */
   async function start(
     { app, ...workflow }: TestWorkflow,
     input: unknown = {},
@@ -56,7 +56,7 @@ export function createRunScene(world: World) {
       is_test_run: false,
       ...more,
     };
-    const [id] = await startRuns(world.app.database.db, [run], { wake: world.app.wake }, world.clock.now());
+    const [id] = await startRuns(world.app.database.db, { wake: world.app.wake }, [run], world.clock.now());
     if (id === undefined) throw new Error('the run was not started');
     return id;
   }
@@ -65,11 +65,11 @@ export function createRunScene(world: World) {
     db.selectFrom('workflow_runs').where('id', '=', id).selectAll().executeTakeFirstOrThrow();
   const listSteps = (id: string) =>
     db.selectFrom('workflow_steps').where('run_id', '=', id).orderBy('number').selectAll().execute();
-  const waitForEnd = async (id: string, timeout = 20_000) => {
-    await expect.poll(async () => (await getRun(id)).completed_at, { timeout }).not.toBeNull();
+  const waitForEnd = async (id: string) => {
+    await expect.poll(async () => (await getRun(id)).completed_at).not.toBeNull();
     return getRun(id);
   };
-  /** Runs tasks to their end. */
+  /** Runs these tasks as a new workflow and waits until the run has ended. */
   async function run(app: AppRow, tasks: Tasks, input: unknown = {}, more: Partial<NewRun> = {}) {
     const id = await start(await insertWorkflow(app, tasks), input, more);
     const ended = await waitForEnd(id);

@@ -1,4 +1,5 @@
-// Owns what tests of the work on coding sessions share: a worker, a model that is scripted step by step, and waiting for states.
+// The helpers that tests of session work share: a worker, a model that is scripted step by step, and functions
+// that wait for states.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +24,7 @@ interface SessionId {
 
 export async function startSessionWorld({ environment, ...options }: WorldOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-test-sessions-'));
-  chmodSync(folder, 0o711); // commands run as other users if the tests run as root
+  chmodSync(folder, 0o711); // if the tests run as root, commands run as other users
   const scene = await startCodingWorld({ ...options, environment: { SESSION_FOLDER: folder, ...environment } });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const { world, model, call, launched } = scene;
@@ -44,14 +45,13 @@ export async function startSessionWorld({ environment, ...options }: WorldOption
   };
   const get = async (app: AppId, { id }: SessionId) => (await call('GET', app, `/sessions/${id}`)).body;
   const waitFor = async (app: AppId, session: SessionId, ...wanted: string[]) => {
-    for (let tries = 0; tries < 600; tries += 1) {
+    for (const begun = performance.now(); performance.now() - begun < 120_000; await sleep(25)) {
       const got = await get(app, session);
       if (wanted.includes(got.state)) return got;
       if (['completed', 'failed', 'cancelled'].includes(got.state))
         throw new Error(`the session has ended: ${await describe(session)}`);
-      await sleep(25);
     }
-    throw new Error(`the session goes on: ${await describe(session)}`);
+    throw new Error(`the session continues: ${await describe(session)}`);
   };
   return {
     ...scene,
@@ -59,7 +59,7 @@ export async function startSessionWorld({ environment, ...options }: WorldOption
     scriptSteps,
     get,
     waitFor,
-    /** Launches a session and waits for its end. */
+    /** Launches a session and waits until it has ended. */
     async run(app: AppId, body: object = {}, ...wanted: string[]) {
       const session = await launched(app, body);
       return waitFor(app, session, ...(wanted.length === 0 ? ['completed'] : wanted));
@@ -70,7 +70,7 @@ export async function startSessionWorld({ environment, ...options }: WorldOption
         where session_id = ${id} and event = 'log' order by version`.execute(world.db);
       return rows.map(({ data }) => data.text);
     },
-    /** Such as `settled 2`. */
+    /** Lists the session's credit reservations, in order, such as `settled 2`. */
     listCharges: async ({ id }: SessionId): Promise<string[]> => {
       const { rows } = await sql<{
         state: string;

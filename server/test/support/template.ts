@@ -1,6 +1,6 @@
-// Owns the template database: migrated once per run and cloned by every test file in about 40 ms. The product connects to
-// the clones with the run role, so that every test shows that its privileges are enough. Also clears the record of observed
-// answers (observed.ts).
+// The template database. It is migrated once per run, and every test file clones it in about 40 ms. The product
+// connects to the clones with the run role, so every test shows that this role's privileges are sufficient. Also clears
+// the record of observed responses (observed.ts).
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import pg from 'pg';
@@ -14,7 +14,7 @@ const runPrefix = 'plinth_run_';
 const runRole = 'plinth_test';
 
 export default async function prepare(): Promise<void> {
-  // Tests that are run once more add to the answers of the first run.
+  // A rerun of failed tests adds to the first run's responses.
   if (process.env.TEST_RUN !== 'repeated') rmSync(observedFolder, { recursive: true, force: true });
   mkdirSync(observedFolder, { recursive: true });
   const migrations = await readMigrations(migrationsFolder);
@@ -23,12 +23,12 @@ export default async function prepare(): Promise<void> {
     await dropAbandoned(client, name);
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
     if (rowCount === 0) await client.query(`create database ${name}`);
-    await createRole(client, runRole); // it stays in the server, as the template does
+    await createRole(client, runRole); // the role stays on the server, like the template
   });
   await migrateAll(`${serverUrl}/${name}`, withRole(`${serverUrl}/${name}`, runRole));
 }
 
-/** Creates a role that may log in, if it is missing. Its password is that of the tests' own role, if that has one. */
+/** Creates a login role if it does not exist, with the same password as the tests' own role. */
 export async function createRole(client: pg.Client, role: string): Promise<void> {
   const { password } = new URL(serverUrl);
   await client.query(`do $$ begin create role ${role};
@@ -38,7 +38,7 @@ export async function createRole(client: pg.Client, role: string): Promise<void>
   );
 }
 
-/** The URL of the same database, for another role. */
+/** Returns the same database's URL for a different role. */
 export function withRole(url: string, role: string): string {
   const changed = new URL(url);
   changed.username = role;
@@ -48,7 +48,7 @@ export function withRole(url: string, role: string): string {
 const templateName = (checksums: readonly string[]): string =>
   `plinth_template_${createHash('sha256').update(checksums.join()).digest('hex').slice(0, 12)}`;
 
-/** Drops the databases of runs that were interrupted, and templates of older migrations. */
+/** Drops the databases of interrupted runs and the templates of older migrations. */
 async function dropAbandoned(client: pg.Client, current: string): Promise<void> {
   const { rows } = await client.query<{ datname: string }>(
     `select d.datname from pg_database d
@@ -74,11 +74,11 @@ function isRunning(pid: number): boolean {
 let cloneCount = 0;
 
 export interface TestDatabase {
-  /** For the product: connects with the run role. */
+  /** The URL for the product, which connects with the run role. */
   readonly url: string;
-  /** For what the tests do to the database: connects with the role that owns the tables. */
+  /** The URL for the tests' own statements, with the role that owns the tables. */
   readonly ownerUrl: string;
-  /** Runs statements as the owner, such as those that create tables for a test. */
+  /** Runs statements as the owner, for example to create tables for a test. */
   runAsOwner(statements: string): Promise<void>;
   drop(): Promise<void>;
 }
@@ -97,8 +97,7 @@ async function createTestDatabase(template: string): Promise<TestDatabase> {
   const name = `${runPrefix}${process.pid}_${cloneCount}`;
   await asAdmin(async (client) => {
     await client.query(`create database ${name} template ${template} strategy file_copy`);
-    // Tests never crash this PostgreSQL server, so commits need not wait for the disk. Drills use a server of their
-    // own.
+    // Tests never crash this PostgreSQL server, so commits need not wait for the disk. Drills use their own server.
     await client.query(`alter database ${name} set synchronous_commit = off`);
   });
   const ownerUrl = `${serverUrl}/${name}`;
@@ -110,7 +109,7 @@ async function createTestDatabase(template: string): Promise<TestDatabase> {
   };
 }
 
-/** Runs `work` on a connection of the tests' own role, a superuser. */
+/** Runs `work` on a connection with the tests' own role, which is a superuser. */
 export async function asAdmin<Result>(
   work: (client: pg.Client) => Promise<Result>,
   database = 'postgres',

@@ -1,4 +1,4 @@
-// Owns the tests of the tenant check: statements that it must accept, and statements that it must refuse.
+// Tests the tenant check with statements that it must accept and statements that it must reject.
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
@@ -138,7 +138,7 @@ const passing: Record<string, string> = {
   'an explained query': 'explain analyze select * from folders where workspace_id = $1',
 };
 
-/** Each with the table and key the message must name. */
+/** Each statement, with the table and key that the message must name. */
 const refused: Record<string, readonly [text: string, table: string, key?: string]> = {
   'no where': ['select * from folders', 'folders'],
   'by global id': ['select * from folders where id = $1', 'folders'],

@@ -1,5 +1,5 @@
-// Owns the check that every statement of the app stays inside one tenant. It parses the SQL and throws if a tenant
-// table is read, updated or deleted without an equality on its tenant key:
+// Checks that each of the app's statements stays within one tenant. It parses the SQL and throws if a tenant table is
+// read, updated or deleted without an equality on its tenant key:
 //
 //   select * from folders where workspace_id = $1                                       passes
 //   select * from folders where id = $1                                                 throws: folders is not bound
@@ -7,8 +7,8 @@
 //     where f.workspace_id = $1                                                         throws: i is not bound
 //   … join folder_items i on i.workspace_id = f.workspace_id where f.workspace_id = $1  passes: i is bound through f
 //
-// A table is *bound* if its key equals a value or the key of another bound table. What the check cannot resolve
-// counts as not bound.
+// A table is *bound* if its key equals a value or the key of another bound table. References that the check cannot
+// resolve count as not bound.
 import {
   type ColumnRef,
   type DeleteStmt,
@@ -27,7 +27,8 @@ import type pg from 'pg';
 
 const tenantColumns = ['workspace_id', 'app_id'];
 
-// Tables whose keys are not simply their tenant columns. An empty list: not a tenant table, whatever its columns.
+// Tables whose keys are not simply their tenant columns. An empty list means that the table is not a tenant table,
+// regardless of its columns.
 const specialKeys = new Map<string, readonly string[]>([
   ['workspaces', ['id']], // the tenant itself
   ['apps', ['workspace_id', 'id']], // the tenant of an app's contents
@@ -38,18 +39,19 @@ const specialKeys = new Map<string, readonly string[]>([
   ['migrations', []],
 ]);
 
-// `users` is not a tenant table. But a table that is joined to it is bound only if `users` is bound to one person by
-// these.
+// `users` is not a tenant table, but a table joined to it is bound only if one of these keys binds `users` to one
+// person.
 const singlePersonKeys = new Map([['users', ['id', 'email']]]);
 
-// Exempt statements say so in a leading comment. lookup: core/auth reads by global id and decides in code. service: a
-// background job works for all tenants. operator: an operator sees the whole installation.
+// Exempt statements are marked with a leading comment. `lookup` means that core/auth reads by global id and decides in
+// code, `service` means that a background job works for all tenants, and `operator` means that an operator sees the
+// whole installation.
 const exemption = /^\s*(\/\* (lookup|service) \*\/|select \/\* operator \*\/)/;
 
-/** Verdicts by the tables of the database: test files of one process send many of the same statements. */
+/** Verdicts by the database's tables. Cached, because a process's test files send many identical statements. */
 const verdictsOfTables = new Map<string, Map<string, string | null>>();
 
-/** Reads the tables of a migrated database. The returned function throws if a statement has an unbound tenant table. */
+/** Reads a migrated database's tables. The returned function throws if a statement has an unbound tenant table. */
 export async function createTenantCheck(client: pg.ClientBase | pg.Pool): Promise<(text: string) => void> {
   await loadModule();
   const rows = await readColumns(client);
@@ -70,9 +72,9 @@ export async function createTenantCheck(client: pg.ClientBase | pg.Pool): Promis
 interface Table {
   readonly name: string;
   readonly columns: ReadonlySet<string>;
-  /** An equality on one of these binds the table. */
+  /** An equality on one of these columns binds the table. */
   readonly keys: readonly string[];
-  /** False if the table need not be bound itself (`users`). */
+  /** False if the table itself does not have to be bound (`users`). */
   readonly mustBind: boolean;
 }
 
@@ -99,7 +101,7 @@ function describeTable(name: string, columns: readonly string[]): Table {
   };
 }
 
-/** The reason to refuse the statement, or null. */
+/** Returns why the statement is rejected, or null if it is accepted. */
 function checkStatement(text: string, tables: Tables): string | null {
   if (exemption.test(text)) return null;
   const reader = new StatementReader(tables);
@@ -115,17 +117,20 @@ function checkStatement(text: string, tables: Tables): string | null {
   return `${name}${alias} has no predicate on its tenant key ${keys.join(' or ')}`;
 }
 
-/** An item of a FROM clause. */
+/** An item in a FROM clause. */
 interface Source {
   readonly name: string;
-  /** Undefined for a CTE, sub-select or function, whose contents are checked separately, and for other schemas. */
+  /**
+   * Undefined for a CTE, sub-select or function, whose contents are checked separately, and for tables in other
+   * schemas.
+   */
   readonly table?: Table;
   bound: boolean;
 }
 
 interface Condition {
   readonly node: Node;
-  /** The sources whose rows the condition filters: not the preserved side of an outer join. */
+  /** The sources whose rows the condition filters. Excludes the preserved side of an outer join. */
   readonly binds: readonly Source[];
 }
 
@@ -144,15 +149,18 @@ interface Scope {
   readonly implications: Implication[];
 }
 
-// Statements that contain a query. All others, except those named in `readStatement`, are DDL, settings or
+// Statements that contain a query. All others, except those handled in `readStatement`, are DDL, settings or
 // transaction control.
 const statementsWithQuery = new Set(['ExplainStmt', 'DeclareCursorStmt', 'PrepareStmt']);
 
-/** Reads one text in two steps: first the scope of every query, then, from the outermost in, which tables are bound. */
+/**
+ * Reads a statement in two steps. The first finds every query's scope. The second finds the bound tables, from the
+ * outermost query inwards.
+ */
 class StatementReader {
   readonly #tables: Tables;
   readonly #scopes: Scope[] = [];
-  /** The scope of each column reference, from which its name is resolved. */
+  /** The scope in which each column reference is resolved. */
   readonly #scopeOfRef = new Map<ColumnRef, Scope>();
 
   constructor(tables: Tables) {
@@ -176,7 +184,7 @@ class StatementReader {
     return this.#scopes.flatMap((scope) => scope.sources).find((source) => source.table?.mustBind && !source.bound);
   }
 
-  /** Reads the node if it is a statement. Returns whether it was. */
+  /** Reads the node if it is a statement. Returns whether it is a statement. */
   #statement(node: Node, outer: Scope | undefined): boolean {
     if ('SelectStmt' in node) this.#select(node.SelectStmt, outer);
     else if ('InsertStmt' in node) this.#insert(node.InsertStmt, outer);
@@ -211,7 +219,7 @@ class StatementReader {
     this.#walk(rest, scope);
   }
 
-  /** A merge also acts on rows that do not match its condition, so its condition binds nothing. */
+  /** A merge also affects rows that do not match its condition, so its condition binds nothing. */
   #merge(merge: MergeStmt, outer: Scope | undefined): void {
     this.#change(merge, merge.sourceRelation ? [merge.sourceRelation] : [], outer);
   }
@@ -219,13 +227,13 @@ class StatementReader {
   #insert(insert: InsertStmt, outer: Scope | undefined): void {
     const { withClause, relation, ...rest } = insert;
     const scope = this.#open(this.#names(withClause, outer));
-    // A new row contains its key, and ON CONFLICT affects only a row with the same key.
+    // A new row contains its key, and ON CONFLICT affects only rows with the same key.
     if (relation) this.#enterTable(relation, scope).bound = true;
     scope.sources.push({ name: 'excluded', bound: true });
     this.#walk(rest, scope);
   }
 
-  /** A scope with the statement's CTEs. Without RECURSIVE, a CTE sees only those before it. */
+  /** Opens a scope with the statement's CTEs. Without RECURSIVE, a CTE sees only earlier CTEs. */
   #names(clause: WithClause | undefined, outer: Scope | undefined): Scope {
     const scope = this.#open(outer);
     const ctes = (clause?.ctes ?? []).flatMap((node) => ('CommonTableExpr' in node ? [node.CommonTableExpr] : []));
@@ -243,7 +251,7 @@ class StatementReader {
     return scope;
   }
 
-  /** Records the scope of every column reference in the node, and reads nested statements. */
+  /** Records the scope of each of the node's column references, and reads nested statements. */
   #walk(value: unknown, scope: Scope): void {
     if (Array.isArray(value)) for (const item of value) this.#walk(item, scope);
     else if (typeof value === 'object' && value !== null) {
@@ -261,7 +269,7 @@ class StatementReader {
     for (const node of nodes ?? []) this.#enter(node, scope);
   }
 
-  /** Adds the sources of a FROM item to the scope, and returns them. */
+  /** Adds a FROM item's sources to the scope, and returns them. */
   #enter(node: Node | undefined, scope: Scope): Source[] {
     if (node === undefined) return [];
     if ('RangeVar' in node) return [this.#enterTable(node.RangeVar, scope)];
@@ -276,7 +284,7 @@ class StatementReader {
   #enterTable({ schemaname, relname = '', alias }: RangeVar, scope: Scope): Source {
     const isTable = schemaname === 'public' || (schemaname === undefined && !scope.ctes.has(relname));
     const known = isTable ? this.#tables.get(relname) : undefined;
-    // An alias that renames columns, `folders f(id, workspace_id)`, hides which column is the key.
+    // An alias that renames columns, such as `folders f(id, workspace_id)`, hides which column is the key.
     const table = known && alias?.colnames ? { ...known, columns: new Set<string>() } : known;
     const source: Source = { name: alias?.aliasname ?? relname, table, bound: (table?.keys.length ?? 0) === 0 };
     scope.sources.push(source);
@@ -300,7 +308,7 @@ class StatementReader {
     return [...left, ...right];
   }
 
-  /** Applies the implications until no more source becomes bound. */
+  /** Applies the implications until no more sources become bound. */
   #bindSources(scope: Scope): void {
     const implications = [
       ...scope.implications,
@@ -322,7 +330,7 @@ class StatementReader {
       });
   }
 
-  /** The visible sources that an expression uses; undefined if one cannot be resolved. */
+  /** Returns the visible sources that an expression uses. Undefined if one of them cannot be resolved. */
   #listSources(value: unknown, scope: Scope): Source[] | undefined {
     const visible = new Set<Source>();
     for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) for (const s of at.sources) visible.add(s);
@@ -336,7 +344,7 @@ class StatementReader {
 const isKey = ({ source: { table }, column }: { source: Source; column: string }): boolean =>
   table?.keys.includes(column) === true && table.columns.has(column);
 
-/** The conditions that every row must meet: nothing inside OR or NOT. */
+/** Lists the conditions that every row must meet. Excludes everything inside OR and NOT. */
 const listConjuncts = (node: Node): Node[] =>
   'BoolExpr' in node && node.BoolExpr.boolop === 'AND_EXPR'
     ? (node.BoolExpr.args ?? []).flatMap(listConjuncts)
@@ -344,7 +352,7 @@ const listConjuncts = (node: Node): Node[] =>
 
 type Equality = readonly [left: Node | undefined, right: Node | undefined];
 
-/** `a = b`, `a = any(b)`, `a in (b)` and `a in (select b)`, of single values and of rows. */
+/** Recognises `a = b`, `a = any(b)`, `a in (b)` and `a in (select b)`, for single values and for rows. */
 function listEqualities(node: Node): Equality[] {
   if ('SubLink' in node) {
     const { subLinkType, operName = [], testexpr, subselect } = node.SubLink;
@@ -368,7 +376,7 @@ const listParts = (node: Node | undefined): readonly (Node | undefined)[] =>
 const readName = (node: Node | undefined): string =>
   node !== undefined && 'String' in node ? (node.String.sval ?? '') : '*';
 
-/** USING: the column is equal on both sides. */
+/** With USING, the column has the same value on both sides. */
 const listUsingImplications = (column: string, to: readonly Source[], from: readonly Source[]): Implication[] =>
   to
     .filter((source) => isKey({ source, column }))
@@ -382,7 +390,10 @@ function listColumnRefs(value: unknown): ColumnRef[] {
 
 const isBareStar = (ref: ColumnRef): boolean => ref.fields?.length === 1 && readName(ref.fields[0]) === '*';
 
-/** The source of a column reference, searched from its scope outwards. Undefined if it is ambiguous or unknown. */
+/**
+ * Finds a column reference's source, from its scope outwards. Returns undefined if the reference is ambiguous or
+ * unknown.
+ */
 function resolve(ref: ColumnRef, scope: Scope): { source: Source; column: string } | undefined {
   const names = (ref.fields ?? []).map(readName);
   const column = names.at(-1) ?? '';
@@ -399,8 +410,8 @@ function resolve(ref: ColumnRef, scope: Scope): { source: Source; column: string
 }
 
 /**
- * The sources that an unqualified column may belong to. PostgreSQL refuses an ambiguous column, so a table that has
- * it is the one. Otherwise it belongs to a source whose columns are not known here.
+ * Returns the sources that an unqualified column may belong to. PostgreSQL rejects ambiguous columns, so a table that
+ * has the column is the only source. Otherwise the column belongs to a source whose columns are not known here.
  */
 function findOwners(sources: readonly Source[], column: string): Source[] {
   const known = sources.filter((source) => source.table?.columns.has(column));

@@ -1,4 +1,5 @@
-// Owns small pages for browser tests, from a real server: a task list with a sign-in, whose parts a test replaces.
+// Small pages for browser tests, served by a real server: a task list and a sign-in form. Tests can replace parts
+// of both.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
@@ -6,7 +7,7 @@ import { afterAll } from 'vitest';
 export interface PageParts {
   readonly field?: string;
   readonly button?: string;
-  /** JavaScript: how many tasks there are, from `tasks`. */
+  /** A JavaScript expression that computes the number of tasks from `tasks`. */
   readonly count?: string;
   readonly more?: string;
   readonly script?: string;
@@ -23,7 +24,7 @@ const parts: Required<PageParts> = {
 const renderPage = (body: string, script: string) => `<!doctype html><html lang="en"><title>Tasks</title>
 <link rel="icon" href="data:,"><main><h1>Tasks</h1>${body}</main><script>${script}</script></html>`;
 
-/** A form, and a list of tasks with their number. */
+/** Renders a page with a form, and a list of tasks with their count. */
 export function renderTasks(replaced: PageParts = {}): string {
   const { field, button, count, more, script } = { ...parts, ...replaced };
   return renderPage(
@@ -44,7 +45,7 @@ export function renderTasks(replaced: PageParts = {}): string {
   );
 }
 
-/** Says who has signed in, and how long their password is. */
+/** Renders a sign-in page that shows the signed-in user and the length of their password. */
 export const renderSignIn = (): string =>
   renderPage(
     `<form aria-label="Sign in"><label>E-mail <input name="email"></label>
@@ -59,9 +60,9 @@ export const renderSignIn = (): string =>
 
 export interface TestedPages {
   readonly origin: string;
-  /** Bodies of pages by path. Other paths are answered with 404, those under `/broken` with 500. */
+  /** The pages' bodies, by path. Other paths return 404, and paths under `/broken` return 500. */
   readonly pages: Map<string, string>;
-  /** The bodies and addresses of all requests. */
+  /** The method, URL and body of every request. */
   readonly received: string[];
 }
 

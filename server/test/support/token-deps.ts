@@ -1,5 +1,5 @@
-// Owns what a process needs to refresh tokens and to send requests to the sandbox's services, without a server.
-import { connectorsWithClient } from '../../src/config.ts';
+// The dependencies that a process needs to refresh tokens and call the sandbox's services without a server.
+import { connectorsWithClient } from '../../src/config/connectors.ts';
 import { createEndpoints } from '../../src/features/connectors/endpoints.ts';
 import type { TokenDeps } from '../../src/features/connectors/tokens/index.ts';
 import type { RefreshOutcome } from '../../src/features/connectors/tokens/refresh.ts';
@@ -15,7 +15,7 @@ const clients = new Map(
 
 export interface TestTokenDeps extends TokenDeps {
   readonly oauth: OAuthGateway;
-  /** How the refreshes ended, in order. */
+  /** The refreshes' outcomes, in order. */
   readonly outcomes: RefreshOutcome['kind'][];
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Owns test worlds with a webhook endpoint: names under outside.test resolve to 127.20.0.1, which stands for a public
-// address. A scene adds a workspace, and webhooks on agents and apps of their own.
+// Test worlds with a webhook endpoint. Names under outside.test resolve to 127.20.0.1, which stands in for a
+// public address. A scene adds a workspace, and webhooks on separate agents and apps.
 import { sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
 import { type Authority, makeAuthority } from '../../../sandbox/src/certificates.ts';
@@ -21,9 +21,9 @@ export const endpointAddress = '127.20.0.1';
 export interface WebhookWorld {
   readonly world: World;
   readonly endpoint: WebhookEndpoint;
-  /** Signs certificates that this world trusts. */
+  /** Issues certificates that this world trusts. */
   readonly authority: Authority;
-  /** A URL of the endpoint. */
+  /** Returns a URL on the endpoint. */
   url(path?: string, host?: string): string;
 }
 
@@ -54,31 +54,31 @@ export async function startWebhookWorld(options: WorldOptions = {}): Promise<Web
   };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely.
+// biome-ignore lint/suspicious/noExplicitAny: Responses are not typed here.
 type AnyBody = any;
 
-/** A webhook on an agent or app of its own, with an endpoint of its own. */
+/** A webhook with its own endpoint, on its own agent or app. */
 export interface TestWebhook {
   readonly app: AppRow;
   readonly id: string;
-  /** As shown when the webhook was created. */
+  /** The secret that was shown when the webhook was created. */
   readonly secret: string;
-  /** Its path in the API. */
+  /** The webhook's path in the API. */
   readonly path: string;
-  /** The requests its endpoint received, in order. */
+  /** The requests that the webhook's endpoint received, in order. */
   received(): ReceivedRequest[];
-  /** Sets how its endpoint answers from now on. */
+  /** Sets how the webhook's endpoint responds from now on. */
   respondWith(responder: Responder): void;
   call(method: string, below?: string, sent?: CallOptions): Promise<CallResult>;
   get(): Promise<AnyBody>;
   patch(body: object): Promise<CallResult>;
   /** Publishes events that the webhook subscribes to by default. */
   publishEvents(count?: number): Promise<void>;
-  /** Its deliveries, oldest first. */
+  /** Lists the webhook's deliveries, oldest first. */
   listDeliveries(): Promise<AnyBody[]>;
-  /** Waits until its deliveries, oldest first, match. */
+  /** Waits until the webhook's deliveries match, oldest first. */
   waitForDeliveries(expected: object[]): Promise<void>;
-  /** Makes its queued deliveries due now. */
+  /** Makes the webhook's queued deliveries due now. */
   makeDueNow(): Promise<void>;
 }
 
@@ -86,9 +86,9 @@ export interface WebhookScene extends WebhookWorld {
   readonly owner: Person;
   readonly workspace: string;
   readonly token: string;
-  /** `on`: an existing agent or app. */
+  /** `on` is an existing agent or app. */
   createWebhook(body?: object, on?: { on?: AppRow; scope?: 'agent' | 'app'; as?: string }): Promise<TestWebhook>;
-  /** No worker claims a delivery until `run` ends, so that the queue can be inspected. */
+  /** Prevents workers from claiming deliveries until `run` ends, so the queue can be inspected. */
   withClaimsPaused<T>(run: () => Promise<T>): Promise<T>;
 }
 
@@ -127,7 +127,7 @@ export async function startWebhookScene(options: WorldOptions = {}): Promise<Web
       call,
       get: async () => (await call('GET')).body,
       patch: async (change) => {
-        await world.resetRateLimits(); // no plan widens how often a webhook may be changed
+        await world.resetRateLimits(); // the limit on webhook changes is the same in every plan
         return call('PATCH', '', { body: change });
       },
       publishEvents: async (count = 1) => {

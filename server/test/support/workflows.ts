@@ -1,20 +1,20 @@
-// Owns a World with an app that has workflows, and a worker that runs them.
+// Helpers for workflow tests: a World, and functions that create and run an app's workflows.
 import { expect } from 'vitest';
 import type { World } from './world.ts';
 import { startWorld, type WorldOptions } from './world.ts';
 
 type Tasks = readonly Readonly<Record<string, object>>[];
 
-/** A definition with these tasks. */
+/** Builds a definition with these tasks. */
 export const define = (tasks: Tasks, name = 'test') => ({
   document: { dsl: '1.0.0', namespace: 'app', name, version: '1.0.0' },
   do: tasks,
 });
 
-/** A run of it ends at once, with its input as output. */
+/** A definition whose runs end immediately, with their input as output. */
 export const passOn = define([{ pass: { set: '${ . }' } }]);
 
-/** A case of a `switch`. */
+/** Builds a `switch` case. */
 export const goTo = (task: string, when?: string) =>
   Object.fromEntries([...(when ? [['when', when]] : []), ['then', task]]);
 
@@ -37,7 +37,7 @@ export function createScene(world: World, token: string) {
   const pathOf = (app: { id: string }, rest = '') => `/api/apps/${app.id}/workflows${rest}`;
   const send = (method: string, app: { id: string }, rest = '', body?: object, headers = {}) =>
     world.call(method, pathOf(app, rest), { as: token, ...(body && { body }), headers });
-  /** Unless it exists. */
+  /** Creates the entity if it does not exist. */
   const defineEntity = async (app: { id: string }, name: string) => {
     const path = `/api/apps/${app.id}/entity-schemas/${name}`;
     if ((await world.call('GET', path, { as: token })).status !== 404) return;
@@ -45,7 +45,7 @@ export function createScene(world: World, token: string) {
     expect(got.status, JSON.stringify(got.body)).toBe(200);
   };
   let names = 0;
-  /** Answers with the workflow; fails if it was refused. The entity that its trigger names is defined. */
+  /** Creates a workflow and returns it. Expects success. Also creates the entity that its trigger names. */
   const create = async (app: { id: string }, more: { trigger?: object; [field: string]: unknown } = {}) => {
     names += 1;
     const config = more.trigger && 'config' in more.trigger ? (more.trigger.config as Record<string, unknown>) : {};
@@ -59,7 +59,7 @@ export function createScene(world: World, token: string) {
   const listRuns = async (app: { id: string }, query = '') => (await send('GET', app, `/runs${query}`)).body.items;
   const getRun = async (app: { id: string }, workflow: string, run: string) =>
     (await send('GET', app, `/${workflow}/runs/${run}`)).body;
-  /** Starts a run by hand, and waits until it has ended. */
+  /** Starts a run manually and waits until it has ended. */
   const runToEnd = async (app: { id: string }, workflow: string, body: object = {}) => {
     const started = await send('POST', app, `/${workflow}/run-now`, body);
     expect(started.status, JSON.stringify(started.body)).toBe(200);

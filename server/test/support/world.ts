@@ -1,4 +1,4 @@
-// Owns the World of a test file: the real app on its own database and real Redis, a clock that tests can move, and
+// A test file's World: the real app with its own database and a real Redis, a clock that tests can move, and
 // builders for people, workspaces, apps and credentials.
 import { randomBytes } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
@@ -48,31 +48,33 @@ export interface WorldOptions {
   /** The app's database, if it is not the World's own. */
   readonly databaseUrl?: string;
   /**
-   * DNS for outbound requests. Default: example.com and its subdomains resolve to a public address; nothing else
-   * does.
+   * DNS for outbound requests. By default, example.com and its subdomains resolve to a public address, and no other
+   * names resolve.
    */
   readonly zone?: DnsZone;
   /** A certificate authority that outbound requests trust. */
   readonly extraCa?: string;
-  /** How long calls of the ad platform may take. */
+  /** How long calls to the ad platform may take. */
   readonly adPlatform?: AppDeps['adPlatform'];
   /** How long generateAssets waits for images. */
   readonly assetWaitMs?: number;
-  /** How long advertising waits, where it differs from the usual. */
+  /** How long advertising waits, if different from the defaults. */
   readonly adsTimes?: AppDeps['adsTimes'];
-  /** How long browser tests wait, where it differs from the usual. */
+  /** How long browser tests wait, if different from the defaults. */
   readonly testTimes?: AppDeps['testTimes'];
-  /** How long coding sessions may take, where it differs from the usual. */
+  /** How long coding sessions may take, if different from the defaults. */
   readonly sessionLimits?: AppDeps['sessionLimits'];
-  /** Called wherever a worker may be killed while it runs a coding session. */
+  /** Called at each point where a worker may be killed while it is running a coding session. */
   readonly onSessionBoundary?: AppDeps['onSessionBoundary'];
-  /** How long a page may take in the browser. */
+  /** The limits of open streams, if different from the defaults. */
+  readonly streamLimits?: AppDeps['streamLimits'];
+  /** How long a page may take to load in the browser. */
   readonly pageMs?: number;
-  /** How long to wait before tags of conversions are read again. */
+  /** How long to wait before conversion tags are read again. */
   readonly tagPauseMs?: number;
   /** Receives the text of every statement that the app sends. */
   readonly onStatement?: (text: string) => void;
-  /** The tests of this file remove audit entries on purpose, so the final check of the audit log is skipped. */
+  /** Set if tests in this file remove audit entries on purpose. Skips the final check of the audit log. */
   readonly tampersWithAuditLog?: true;
 }
 
@@ -85,8 +87,8 @@ export class World {
   readonly clock: { aheadMs: number; now(): Date };
 
   /**
-   * The tests' own connection, with the role that owns the tables. Unlike the app's, its statements are not checked for tenant
-   * predicates and its rights are not limited.
+   * The tests' own connection, with the role that owns the tables. Unlike the app's connection, its statements are not
+   * checked for tenant predicates, and its privileges are not limited.
    */
   readonly db: Db;
 
@@ -99,16 +101,16 @@ export class World {
     this.clock = clock;
   }
 
-  /** Stops the app, then checks the audit log and tenant predicates over everything that the tests did. */
+  /** Stops the app, then checks the audit log and the tenant predicates for everything that the tests did. */
   end: () => Promise<void> = async () => {};
 
   call(method: string, path: string, sent?: CallOptions): Promise<CallResult> {
     return call(this.url, method, path, sent);
   }
 
-  /** Starts a worker in this process; it stops with the World. `db`: the connections that its statements use, beside its slot's. */
+  /** Starts a worker in this process, which stops with the World. Its statements use `db`, except the slot's own. */
   async startWorker({ db = this.app.database.db }: { db?: Db } = {}): Promise<void> {
-    // On a busy machine a test process may be stuck for longer than a worker may, and the watchdog would kill it.
+    // On a busy machine, a test process may stall for longer than a worker may, and the watchdog would kill it.
     const leaseMs = 60_000;
     const slot = await acquireSlot({ url: this.config.DATABASE_URL, slots: 1, leaseMs }, new AbortController().signal);
     const worker = await startWorker(this.app.background, slot as WorkerSlot, {
@@ -147,13 +149,13 @@ export class World {
     if (keys.length > 0) await redis.del(...keys);
   }
 
-  /** Adds to every rate-limit counter that exists, as if so many requests more had been sent. */
+  /** Adds to every existing rate-limit counter, as if this many more requests had been sent. */
   async addToRateLimits(by: number): Promise<void> {
     const redis = this.#openRedis();
     for (const key of await redis.keys(`${this.config.REDIS_PREFIX}*`)) await redis.incrby(key, by);
   }
 
-  /** A new account. Its address counts as proven, unless the test says otherwise. */
+  /** Creates an account. Its address is verified, unless the test specifies otherwise. */
   async person(
     email: string,
     options: { is_operator?: boolean; full_name?: string; email_verified?: boolean } = {},
@@ -184,7 +186,7 @@ export class World {
     );
   }
 
-  /** A new full-access token of this person in this workspace. */
+  /** Creates a full-access token for this person in this workspace. */
   async token(person: Person, workspace_id: string, more: Partial<NewCredential> = {}): Promise<string> {
     const { token } = await this.credential({
       kind: 'personal_token',
@@ -196,7 +198,7 @@ export class World {
     return token;
   }
 
-  /** A new browser session of this person, as the header to send. */
+  /** Creates a browser session for this person. Returns the header to send. */
   async session({ id }: Pick<Person, 'id'>): Promise<{ cookie: string }> {
     const session = { kind: 'session', user_id: id, workspace_id: null, permission: 'full_access' } as const;
     return { cookie: `plinth_session=${(await this.credential(session)).token}` };
@@ -220,7 +222,7 @@ export class World {
     return insertApp(this.db, access, app, this.clock.now());
   }
 
-  /** A new app user. */
+  /** Creates an app user. */
   async appUser(app: AppRow, email: string, more: Partial<NewAppUser> = {}): Promise<Person> {
     const now = this.clock.now();
     const user = { id: newId(), app_id: app.id, email, ...more, created_date: now, updated_date: now };
@@ -228,7 +230,7 @@ export class World {
     return { id: user.id, email };
   }
 
-  /** A new token of an app user, valid for an hour. */
+  /** Creates an app user's token, valid for an hour. */
   async appUserToken(app: AppRow, user: Person, more: Partial<NewCredential> = {}): Promise<string> {
     const { token } = await this.credential({
       kind: 'app_user_token',
@@ -265,7 +267,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return world;
 }
 
-/** Starts a second app on the database and keys of the first, as a second process would be. */
+/** Starts a second app with the first app's database and keys, as a second process would. */
 export async function startSecondApp(world: World, options: WorldOptions = {}): Promise<World> {
   const origin = origins.get(world);
   if (origin === undefined) throw new Error('this World was not started here');
@@ -277,7 +279,7 @@ export async function startSecondApp(world: World, options: WorldOptions = {}): 
   return beside;
 }
 
-/** What a second app needs to run beside the first. */
+/** The dependencies that a second app shares with the first. */
 const origins = new WeakMap<World, { database: TestDatabase; environment: Record<string, string> }>();
 
 async function expectAuditEntries(db: Db, changes: readonly Change[]): Promise<void> {
@@ -311,7 +313,7 @@ async function startWorldOn(database: TestDatabase, options: WorldOptions): Prom
     clock,
     log: createLog('debug', sink),
     migrations: await readMigrations(migrationsFolder),
-    // Recorded as well as thrown, because some code continues after a database error.
+    // Violations are recorded as well as thrown, because some code continues after a database error.
     onStatement: (text) => {
       options.onStatement?.(text);
       try {
@@ -328,6 +330,7 @@ async function startWorldOn(database: TestDatabase, options: WorldOptions): Prom
     testTimes: options.testTimes,
     sessionLimits: options.sessionLimits,
     onSessionBoundary: options.onSessionBoundary,
+    streamLimits: options.streamLimits,
     pageMs: options.pageMs,
     tagPauseMs: options.tagPauseMs,
     outbound: {
@@ -349,7 +352,7 @@ async function startWorldOn(database: TestDatabase, options: WorldOptions): Prom
   world.end = async () => {
     await app.close();
     dns.close();
-    // Every change of the tests must have an audit entry with its actor.
+    // Every change that the tests made must have an audit entry with an actor.
     if (!options.tampersWithAuditLog) await expectAuditEntries(db, changes);
     await close();
     expect(refused, 'statements without a tenant predicate').toEqual([]);

@@ -12,7 +12,7 @@ let user = null;
 let products = [];
 /** The orders that the server lets this person see, by the day on which they are due. */
 let orders = [];
-/** Counts what was opened, so that an answer that comes late is not shown in another view. */
+/** Counts what was opened, so an answer that comes late is not shown in another view. */
 let turn = 0;
 
 const form = startForm({

@@ -1,17 +1,17 @@
-// Owns the coding session of the demo: an imported app that is connected to the repository of the sandbox's git host, and a session
-// that has mended a bug in it and opened a pull request.
+// The demo's coding session: an imported app connected to a repository on the sandbox's git host, and a session
+// that fixes a bug in it and opens a pull request.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DemoRequest } from './request.ts';
 
-/** The git host of the sandbox. */
+/** The sandbox's git host. */
 export interface DemoGitHost {
   readonly repository: string;
   readonly token: string;
 }
 
 /**
- * Requires the sandbox's model, which plays this session. A worker must be running. Returns a function that waits for the end: the
- * agent takes some seconds, in which other demo data can be created.
+ * Requires a running worker and the sandbox's model, which plays back this session. The agent takes a few seconds,
+ * during which other demo data can be created. Returns a function that waits for the session to end.
  */
 export async function launchDemoSession(
   request: DemoRequest,

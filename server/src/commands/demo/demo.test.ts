@@ -1,4 +1,4 @@
-// The demo data contains every role, state, limit and count that the members list can filter by.
+// Tests that the demo data contains every role, state, limit and count that the members list can filter by.
 import { sql } from 'kysely';
 import { afterAll, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
@@ -41,7 +41,7 @@ it('the demo has the same 250 people of every role and state each time, within s
     await countBy(sql`select expires_at > '2026-06-30T12:00:00Z' as what, count(*) from invitations
       where workspace_id = ${workspace} group by 1`),
   ).toEqual({ true: 20, false: 15 });
-  expect(seconds).toBeLessThan(20);
+  expect(seconds).toBeLessThan(60);
 });
 
 it('the demo has an agent and a conversation, also without a model', async () => {

@@ -1,5 +1,5 @@
-// Owns the demo data. Apps, a shop, a task list, a coding session, folders and an agent are created through the API; the 250 people
-// are inserted in bulk.
+// The demo data. Apps, including a shop and a task list, a coding session, folders and an agent are created
+// through the API. The 250 people are inserted in bulk.
 import type { Db } from '../../tables.ts';
 import { type DemoGitHost, launchDemoSession } from './coding-session.ts';
 import { insertDemoPeople } from './people.ts';
@@ -10,11 +10,14 @@ import { buildTaskList } from './task-list.ts';
 const apps = ['Shop front', 'Booking desk', 'Field notes', 'Price watch', 'Team board', 'Recipe box'];
 
 export interface DemoOptions {
-  /** Where the webhook, the workflow and the automation of the demo send to. Without it there are none. A worker must be running if it is set. */
+  /**
+   * The address to which the demo's webhook, workflow and automation send requests. If undefined, they are not created.
+   * If set, a worker must be running.
+   */
   readonly receiverUrl?: string | undefined;
-  /** Whether the model is the sandbox's, with which an app can be built. A worker must be running if it is. */
+  /** Whether the sandbox's model is used, which can build an app. If true, a worker must be running. */
   readonly hasSandboxModel?: boolean;
-  /** The sandbox's git host. Without it, or with another model, the demo has no coding session. */
+  /** The sandbox's git host. Without it, or without the sandbox's model, the demo has no coding session. */
   readonly gitHost?: DemoGitHost | undefined;
 }
 
@@ -51,7 +54,7 @@ export async function createDemoData(
   const { features } = await request<{ features: { model: boolean } }>('GET', '/api/info');
   if (features.model) {
     const messages = `/api/agents/${guide.id}/conversations/${conversation.id}/messages`;
-    // The result is not checked: the model may be unavailable, and the demo works without its reply.
+    // Errors are ignored, because the model may be unavailable and the demo works without its reply.
     await request('POST', messages, { content: 'Please remember that I am new here.' }).catch(() => undefined);
   }
   await request('PUT', '/api/workspace/default-credit-limit', { default_credit_limit: 100 });

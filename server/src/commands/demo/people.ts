@@ -1,5 +1,6 @@
-// Owns the people of the demo: 250 members and invitations of every role and state, their apps and shares, and 60 days of
-// credit use. Rows are inserted in bulk and derived from a number, not random, so that every demo looks the same.
+// The demo's people: 250 members and invitations with every role and state, their apps and shares, and 60 days of
+// credit use. Rows are inserted in bulk. They are derived from a number instead of being random, so every demo looks
+// the same.
 import { randomBytes } from 'node:crypto';
 import type { Insertable } from 'kysely';
 import { newId } from '../../kit/ids.ts';
@@ -29,12 +30,12 @@ const firstNames = [
 ];
 const lastNames = ['Abt', 'Berg', 'Costa', 'Diaz', 'Eze', 'Fink', 'Graf', 'Holm', 'Ito', 'Juul', 'Koch'];
 const memberCount = 214;
-const invitationCount = 35; // with the owner: 250 people
+const invitationCount = 35; // 250 people, including the owner
 const dayMs = 24 * 60 * 60 * 1000;
 
 type Role = 'admin' | 'editor' | 'viewer' | 'guest';
 
-/** Of every 20 people: one admin, nine editors, six viewers, four guests. */
+/** One admin, nine editors, six viewers and four guests per 20 people. */
 const roleOf = (i: number): Role =>
   i % 20 === 0 ? 'admin' : i % 20 < 10 ? 'editor' : i % 20 < 16 ? 'viewer' : 'guest';
 const maySpend = (i: number) => roleOf(i) === 'admin' || roleOf(i) === 'editor';
@@ -72,7 +73,7 @@ export async function insertDemoPeople(db: Db, workspace: DemoWorkspace, now: Da
   await db
     .insertInto('credit_pools')
     .values(poolsOf(ledger))
-    // The pool of this month exists already if the demo's agent has replied.
+    // This month's pool already exists if the demo's agent has replied.
     .onConflict((pool) =>
       pool
         .columns(['workspace_id', 'period_start'])
@@ -94,7 +95,7 @@ const usersOf = (people: People, daysAgo: DaysAgo): Rows<'users'> =>
     updated_date: daysAgo(400 - i),
   }));
 
-/** Every 17th member is blocked. Every fifth of those who may spend has a limit of their own. */
+/** Every 17th member is blocked. A fifth of the members who may spend have their own limit. */
 const membershipsOf = (people: People, { workspace_id }: DemoWorkspace, daysAgo: DaysAgo): Rows<'memberships'> =>
   people.map(({ i, id, role }) => ({
     workspace_id,
@@ -107,7 +108,7 @@ const membershipsOf = (people: People, { workspace_id }: DemoWorkspace, daysAgo:
     updated_date: daysAgo(i % 90),
   }));
 
-/** A quarter of those who may create apps own one to three. Half of these own an agent. */
+/** A quarter of the members who may create apps own one to three apps. Half of these owners have an agent. */
 function appsOf(people: People, { workspace_id }: DemoWorkspace, daysAgo: DaysAgo): Rows<'apps'> {
   const owners = people.filter(({ i }) => maySpend(i) && i % 4 === 1);
   return owners.flatMap(({ i, id }) =>
@@ -130,10 +131,10 @@ function appsOf(people: People, { workspace_id }: DemoWorkspace, daysAgo: DaysAg
   );
 }
 
-/** Any number picks an app: there is at least one. */
+/** Any number selects an app. There must be at least one app. */
 const pickApp = (apps: Rows<'apps'>, n: number) => apps[n % apps.length] as Rows<'apps'>[number];
 
-/** Every guest has one or two shares, and so have some members. */
+/** Every guest has one or two shares. Some members have shares too. */
 const sharesOf = (
   people: People,
   apps: Rows<'apps'>,
@@ -156,7 +157,7 @@ const sharesOf = (
         })),
     );
 
-/** Three in seven have expired. The hashes are random, so no link works. */
+/** Three in seven invitations have expired. The hashes are random, so none of the links work. */
 const invitationsOf = ({ workspace_id, owner_id }: DemoWorkspace, daysAgo: DaysAgo): Rows<'invitations'> =>
   Array.from({ length: invitationCount }, (_, n) => {
     const role = (['editor', 'viewer', 'guest', 'editor', 'admin'] as const)[n % 5] ?? 'editor';
@@ -191,7 +192,7 @@ const invitedSharesOf = (
       created_date,
     }));
 
-/** Two in three members were seen in the last 50 days. The hashes are random, so no token works. */
+/** Two in three members have been active in the last 50 days. The hashes are random, so none of the tokens work. */
 const tokensOf = (people: People, { workspace_id }: DemoWorkspace, daysAgo: DaysAgo): Rows<'credentials'> =>
   people
     .filter(({ i }) => i % 3 !== 0)
@@ -209,7 +210,10 @@ const tokensOf = (people: People, { workspace_id }: DemoWorkspace, daysAgo: Days
       last_used_at: daysAgo((i * 7) % 50),
     }));
 
-/** Two thirds of those who may spend used credits on two days in five, for 60 days. One use in 40 was refunded. */
+/**
+ * Two thirds of the members who may spend have used credits on two days in five for 60 days. One use in 40 was
+ * refunded.
+ */
 function ledgerOf(
   people: People,
   apps: Rows<'apps'>,
@@ -245,7 +249,7 @@ const monthKeyOf = (row: Ledger[number]): string => (row.period_start as Date).t
 const sumUsed = (rows: Ledger): number =>
   rows.reduce((sum, { kind, amount }) => sum + (kind === 'use' ? amount : -amount), 0);
 
-/** Pools must match the sum of the ledger, or the daily reconciliation reports a mismatch. */
+/** Pools must match the ledger. Otherwise the daily reconciliation reports a mismatch. */
 const poolsOf = (ledger: Ledger): Rows<'credit_pools'> =>
   [...Map.groupBy(ledger, monthKeyOf)].map(([month, rows]) => ({
     workspace_id: (rows[0] as Ledger[number]).workspace_id,

@@ -1,4 +1,4 @@
-// Owns how `plinth dev` calls the API: with the demo owner's token or that of an app user.
+// The API calls of `plinth dev`, made with the token of the demo's owner or of an app user.
 import { randomUUID } from 'node:crypto';
 
 export type DemoRequest = <Body>(
@@ -9,10 +9,10 @@ export type DemoRequest = <Body>(
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Body>;
 
-/** The ids of these requests begin like this, and the log that `plinth dev` shows leaves them out. */
+/** These calls' request ids start with this prefix, so `plinth dev` can leave the calls out of its log. */
 export const demoRequestPrefix = 'plinth-dev-';
 
-/** Throws if the answer is not 200. `as`: the token of somebody else. */
+/** Throws if the status is not 200. `as` is another person's token. */
 export const demoRequest =
   (baseUrl: string, token: string): DemoRequest =>
   async (method, url, payload, as = token, headers = {}) => {

@@ -1,5 +1,5 @@
-// Owns the shop of the demo: an app with an entity under rules, a user, records, and a webhook whose deliveries arrived,
-// except for one. Everything happens through the API, so the log of deliveries is what a worker really did.
+// The demo's shop: an app with a user, records, an entity with rules, and a webhook with successful deliveries and
+// a failed one. Everything is created through the API, so the deliveries in the log were really made by a worker.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DemoRequest } from './request.ts';
 
@@ -18,7 +18,7 @@ const orderSchema = {
   rls: { read: ownOrAdmin, create: ownOrAdmin, update: onlyAdmins, delete: onlyAdmins },
 };
 
-/** `receiverUrl`: the receiver of the sandbox. Without it the shop has no webhook. */
+/** `receiverUrl` is the sandbox's receiver. If it is undefined, the shop has no webhook. */
 export async function createShop(request: DemoRequest, appId: string, receiverUrl: string | undefined): Promise<void> {
   const base = `/api/apps/${appId}`;
   await request('PUT', `${base}/entity-schemas/Order`, orderSchema);
@@ -53,7 +53,7 @@ async function createOrderWebhook(request: DemoRequest, base: string, receiverUr
   const list = async (status: string) =>
     (await request<{ items: { id: string }[] }>('GET', `${path}/deliveries?status=${status}`)).items;
 
-  /** The first of `count` deliveries, once they have this status. */
+  /** Waits until `count` deliveries have this status, and returns the first of them. */
   async function waitFor(status: string, count: number): Promise<{ id: string }> {
     for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(100)) {
       const found = await list(status);
@@ -63,8 +63,8 @@ async function createOrderWebhook(request: DemoRequest, base: string, receiverUr
   }
 
   /**
-   * A delivery fails for good after eight attempts in 28 hours. The short way: an event that the webhook missed while it was
-   * off is redelivered once, to an endpoint that answers 503.
+   * A delivery fails permanently after eight attempts in 28 hours. As a shortcut, an event that the webhook missed
+   * while it was off is redelivered once, to an endpoint that returns 503.
    */
   async function failOnce(causeEvent: () => Promise<unknown>): Promise<void> {
     await request('PATCH', path, { enabled: false, target_url: `${receiverUrl}/status/503/orders` });

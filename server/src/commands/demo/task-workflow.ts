@@ -1,9 +1,9 @@
-// Owns what the task list of the demo does by itself: a workflow that reports open tasks, with a run, and an automation that passes
-// on new tasks. Both send to the receiver of the sandbox.
+// The workflow and the automation of the demo's task list. The workflow reports open tasks and has run once. The
+// automation forwards new tasks. Both send requests to the sandbox's receiver.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DemoRequest } from './request.ts';
 
-/** `app`: the path of the task list. A worker must be running. */
+/** `app` is the task list's path. A worker must be running. */
 export async function addTaskWork(request: DemoRequest, app: string, receiverUrl: string): Promise<void> {
   const { id } = await request<{ id: string }>('POST', `${app}/workflows`, reportOf(receiverUrl));
   await request('POST', `${app}/automations`, newTasksTo(receiverUrl));

@@ -1,5 +1,5 @@
-// Owns the API process of `plinth dev`, and its replacement when the code has changed: the new process serves before the old one
-// stops, so no request is refused. Both are workers of a `node:cluster`, which keeps the port open.
+// The API process of `plinth dev`, and replacing it when the code changes. The new process starts serving before
+// the old one stops, so no request is lost. Both are workers of a `node:cluster`, which keeps the port open.
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
@@ -9,21 +9,24 @@ import { prettyLog } from './log-lines.ts';
 
 const plinth = fileURLToPath(new URL('../../../plinth.js', import.meta.url));
 const standby = fileURLToPath(new URL('./standby.ts', import.meta.url));
-/** The same folder as that of workers (main.ts), which write to it as soon as they have loaded. */
+/** The same folder that workers use (main.ts). Workers write to it as soon as they have loaded. */
 const compiledModules = fileURLToPath(new URL('../../../../node_modules/.cache/plinth', import.meta.url));
 
-/** Loading makes much garbage in a second. With the default of V8, collecting it takes about a sixth of the time. */
+/**
+ * Loading creates a lot of garbage within a second. With V8's defaults, garbage collection takes about a sixth of the
+ * loading time.
+ */
 const largeNurseries = ['--min-semi-space-size=32', '--max-semi-space-size=32'];
 
 export interface ApiProcess {
   /**
-   * Starts a process with the code as it is now. `failed`: it has printed why, and what served before keeps serving.
-   * `superseded`: another call came before it served.
+   * Starts a process with the current code. `failed` means that the process has printed an error, and the previous
+   * process keeps serving. `superseded` means that another call came before the process started serving.
    */
   reload(): Promise<'serving' | 'failed' | 'superseded'>;
-  /** Has a process load what it can ahead, for the next reload. */
+  /** Starts a process for the next reload, which loads as much as it can in advance. */
   prepare(): void;
-  /** Where it serves, from this machine. */
+  /** The API's address, as seen from this machine. */
   url(): string;
 }
 
@@ -46,14 +49,14 @@ export function superviseApi({ HOST }: Pick<Config, 'HOST'>): ApiProcess {
     const worker = cluster.fork({ NODE_COMPILE_CACHE: compiledModules });
     running.add(worker);
     worker.process.stdout?.pipe(prettyLog('api'));
-    worker.on('error', () => {}); // its exit follows
+    worker.on('error', () => {}); // followed by an exit event
     worker.once('exit', () => {
       running.delete(worker);
       if (spare === worker) spare = undefined;
       if (serving !== worker) return;
       serving = undefined;
       if (stopping) return;
-      console.log('api: the process has ended, and is started again');
+      console.log('api: the process exited and is being restarted');
       setTimeout(() => serving === undefined && loading === undefined && void reload(), 1_000);
     });
     return worker;
@@ -77,16 +80,16 @@ export function superviseApi({ HOST }: Pick<Config, 'HOST'>): ApiProcess {
     if (!served) return 'failed';
     const previous = serving;
     serving = worker;
-    previous?.disconnect(); // from now on it gets no new connections
-    previous?.process.kill('SIGTERM'); // it answers what it has begun, and exits
+    previous?.disconnect(); // gets no new connections from now on
+    previous?.process.kill('SIGTERM'); // finishes the requests in progress, then exits
     return 'serving';
   };
 
   const stop = async (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1); // a second signal exits immediately
+    if (stopping) process.exit(1); // exits immediately on a second signal
     stopping = true;
     for (const worker of running) if (worker !== serving) worker.process.kill('SIGKILL');
-    // A terminal sends SIGINT to all processes itself. A second signal would make the API drop its requests.
+    // A terminal sends SIGINT to all processes. Another signal would make the API drop its requests.
     if (signal !== 'SIGINT') serving?.process.kill('SIGTERM');
     setTimeout(() => serving?.process.kill('SIGTERM'), 5_000);
     await Promise.all([...running].map((worker) => once(worker, 'exit')));

@@ -1,10 +1,12 @@
-// What `plinth dev` prints if something else than the sandbox is configured. With the sandbox, first-hour.test.ts compares it.
+// Tests the banner of `plinth dev` with services other than the sandbox's. first-hour.test.ts tests it with the
+// sandbox.
 import { expect, it } from 'vitest';
 import { readConfig } from '../../config.ts';
 import { newKeys } from '../keys.ts';
-import { bannerText } from './banner.ts';
+import { bannerText, type Demo } from './banner.ts';
 
 const sandbox = {
+  startPageUrl: 'http://127.0.0.1:2570',
   smtpUrl: 'smtp://127.0.0.1:2525',
   inboxUrl: 'http://127.0.0.1:2580/inbox',
   modelUrl: 'http://127.0.0.1:2590/v1',
@@ -21,12 +23,9 @@ const sandbox = {
   gitHostToken: 'ghp_sandbox',
   gitHostRepository: 'bakery/price-calculator',
 };
-const banner = (settings: Record<string, string>, started?: typeof sandbox) =>
-  bannerText(
-    readConfig({ ...newKeys(), ...settings }),
-    { email: 'ann@example.com', token: 'plp_1', publishedUrl: undefined },
-    started,
-  );
+const demo: Demo = { email: 'ann@example.com', token: 'plp_1', passwordUrl: undefined, app: undefined };
+const banner = (settings: Record<string, string>, started?: typeof sandbox, more: Partial<Demo> = {}) =>
+  bannerText(readConfig({ ...newKeys(), ...settings }), { ...demo, ...more }, started);
 
 it('names the servers that .env sets, without their passwords', () => {
   const text = banner(
@@ -50,5 +49,25 @@ it('says what is off without the sandbox', () => {
   expect(text).toContain('mail        off: set SMTP_URL\n');
   expect(text).toContain('model       off: set MODEL_URL\n');
   expect(text).toContain('git host    off: set GIT_HOST_URL\n');
-  expect(text).not.toMatch(/receiver|RECEIVER|INBOX|built by chat/);
+  expect(text).not.toMatch(/receiver|RECEIVER|INBOX|an app/);
+});
+
+it('prints a link for setting a password, unless the person has one', () => {
+  const passwordUrl = 'http://127.0.0.1:8080/reset-password#abc';
+  expect(banner({}, sandbox, { passwordUrl })).toContain(
+    `as ann@example.com. Set a password within an hour: ${passwordUrl}\n`,
+  );
+  expect(banner({}, sandbox)).toContain('npm run plinth -- user reset --user ann@example.com\n');
+});
+
+it('prints the variables that the guides use, and APP only if there is an app', () => {
+  const app = { id: '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e', url: 'http://tasks.apps.localhost:8080/' };
+  const names = (text: string) => [...text.matchAll(/^ {2}export (\w+)=/gm)].map(([, name]) => name);
+  expect(names(banner({}, undefined, { app }))).toEqual(['PLINTH', 'TOKEN', 'APP', 'AUTH', 'JSON']);
+  expect(names(banner({}))).toEqual(['PLINTH', 'TOKEN', 'AUTH', 'JSON']);
+});
+
+it('says which browser it uses, or how to get one', () => {
+  expect(banner({ BROWSER_EXECUTABLE: '/usr/bin/chromium' })).toMatch(/^ {2}browser .*: \/usr\/bin\/chromium$/m);
+  expect(banner({})).toContain('browser     off: install Chromium, or set BROWSER_EXECUTABLE\n');
 });

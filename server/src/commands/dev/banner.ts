@@ -1,16 +1,28 @@
-// Owns what `plinth dev` prints when everything is running: what is where, and the first command.
+// The text that `plinth dev` prints once everything is running: the addresses, and a first command to try.
 import type { Config } from '../../config.ts';
 import type { Sandbox } from './children.ts';
 
-/** What `plinth dev` adds to `OUTBOUND_ALLOW`. `api` and `worker` never do: a webhook must not reach what only a server can. */
+/**
+ * The networks that `plinth dev` adds to `OUTBOUND_ALLOW`. `plinth api` and `plinth worker` do not add them, because
+ * webhooks must not reach addresses that are only reachable from the server.
+ */
 export const loopback = 'http://127.0.0.0/8,http://::1/128';
 
+export interface Demo {
+  readonly email: string;
+  readonly token: string;
+  /** A link for setting a password, or `undefined` if the person has one. */
+  readonly passwordUrl: string | undefined;
+  /** A published app, if there is one. */
+  readonly app: { readonly id: string; readonly url: string } | undefined;
+}
+
 export function bannerText(
-  { BASE_URL, APPS_DOMAIN, SMTP_URL, MODEL_URL, GIT_HOST_URL }: Config,
-  { email, token, publishedUrl }: { email: string; token: string; publishedUrl: string | undefined },
+  { BASE_URL, APPS_DOMAIN, SMTP_URL, MODEL_URL, GIT_HOST_URL, BROWSER_EXECUTABLE }: Config,
+  { email, token, passwordUrl, app }: Demo,
   sandbox: Sandbox | undefined,
 ): string {
-  const mail = SMTP_URL === sandbox?.smtpUrl ? sandbox && `every mail is here: ${sandbox.inboxUrl}` : hostOf(SMTP_URL);
+  const mail = SMTP_URL === sandbox?.smtpUrl ? sandbox && `every e-mail is at ${sandbox.inboxUrl}` : hostOf(SMTP_URL);
   const model =
     MODEL_URL === sandbox?.modelUrl ? sandbox && 'a stand-in that can build one app: a task list' : hostOf(MODEL_URL);
   const isSandboxGit = sandbox !== undefined && GIT_HOST_URL === sandbox.gitHostUrl;
@@ -18,12 +30,22 @@ export function bannerText(
     ? `shows the pull requests of coding sessions: ${sandbox.gitHostCloneUrl}`
     : hostOf(GIT_HOST_URL);
   const rows = {
-    'sign in': `as ${email}, with a link to set a password: npm run plinth -- user reset --user ${email}`,
+    'sign in':
+      passwordUrl === undefined
+        ? `as ${email}, or get a new password: npm run plinth -- user reset --user ${email}`
+        : `as ${email}. Set a password within an hour: ${passwordUrl}`,
+    ...(app !== undefined && { 'an app': app.url }),
+    apps: `are published under ${APPS_DOMAIN}, each on its own host, on the same port`,
     reference: `${BASE_URL}/docs`,
-    apps: `are published under ${APPS_DOMAIN}, each on a host of its own, on the same port`,
-    ...(publishedUrl !== undefined && { 'an app': `${publishedUrl}, which was built by chat` }),
+    ...(sandbox !== undefined && {
+      sandbox: `stands in for the services that Plinth talks to: ${sandbox.startPageUrl}`,
+    }),
     mail: mail ?? 'off: set SMTP_URL',
     model: model ?? 'off: set MODEL_URL',
+    browser:
+      BROWSER_EXECUTABLE === undefined
+        ? 'off: install Chromium, or set BROWSER_EXECUTABLE'
+        : `loads the pages that the assistant builds, and runs browser tests: ${BROWSER_EXECUTABLE}`,
     'git host': git ?? 'off: set GIT_HOST_URL',
     webhooks: `may be sent to this machine: OUTBOUND_ALLOW=${loopback}`,
     ...(sandbox !== undefined && {
@@ -33,6 +55,9 @@ export function bannerText(
   const variables = {
     PLINTH: BASE_URL,
     TOKEN: token,
+    ...(app !== undefined && { APP: app.id }),
+    AUTH: '"Authorization: Bearer $TOKEN"',
+    JSON: '"Content-Type: application/json"',
     ...(sandbox !== undefined && { RECEIVER: sandbox.receiverUrl, INBOX: sandbox.inboxUrl }),
     ...(isSandboxGit && { GIT_TOKEN: sandbox.gitHostToken }),
   };
@@ -44,13 +69,13 @@ ${lines(rows, (name, text) => name.padEnd(12) + text)}
 Paste into another terminal:
 
 ${lines(variables, (name, value) => `export ${name}=${value}`)}
-  curl -H "Authorization: Bearer $TOKEN" $PLINTH/api/apps
+  curl -s $PLINTH/api/auth/me -H "$AUTH"
 
-Next: docs/guides/first-hour.md      Stop: Ctrl+C. The token is valid until the next start.
+Next: docs/guides/README.md      Stop: Ctrl+C. The token is valid until the next start.
 `;
 }
 
-/** The rest of a URL may be a password. */
+/** Shows only the host, because the rest of a URL may contain a password. */
 const hostOf = (url: string | undefined) => (url === undefined ? undefined : `at ${new URL(url).host}`);
 
 const lines = (items: Readonly<Record<string, string>>, format: (name: string, value: string) => string): string =>

@@ -1,5 +1,5 @@
-// Owns the processes that `plinth dev` starts beside the API: a worker, the sandbox, and the load of locations. All exit when
-// this process does.
+// The processes that `plinth dev` starts besides the API: a worker, the sandbox, and a process that loads
+// locations. They exit when this process exits.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -12,18 +12,20 @@ import { prettyLog } from './log-lines.ts';
 const plinth = fileURLToPath(new URL('../../../plinth.js', import.meta.url));
 const sandbox = fileURLToPath(new URL('../../../../sandbox/src/main.ts', import.meta.url));
 
-/** Advertising accounts and cards in it must outlive a restart, because Plinth's database refers to them. */
+/** The sandbox's advertising accounts and cards must survive a restart, because Plinth's database refers to them. */
 const sandboxFolder = '.data/sandbox';
 
 let runningSandbox: ChildProcess | undefined;
 
-/** Where the servers of the sandbox are (sandbox/README.md). */
+/** The addresses of the sandbox's servers (sandbox/README.md). */
 export interface Sandbox {
+  /** A page with links to the sandbox's other pages. */
+  readonly startPageUrl: string;
   readonly smtpUrl: string;
   readonly inboxUrl: string;
   readonly modelUrl: string;
   readonly receiverUrl: string;
-  /** The services of connectors. */
+  /** Replaces the connectors' services. */
   readonly connectorUrl: string;
   readonly adPlatformUrl: string;
   readonly adPlatformManagerId: string;
@@ -32,20 +34,20 @@ export interface Sandbox {
   readonly paymentsSecretKey: string;
   readonly advisoriesUrl: string;
   readonly gitHostUrl: string;
-  /** Also the address of its pages for people. */
+  /** Also the address of the host's web pages. */
   readonly gitHostCloneUrl: string;
   readonly gitHostToken: string;
-  /** The repository of the demo. */
+  /** The demo's repository. */
   readonly gitHostRepository: string;
 }
 
-/** Starts the sandbox, or starts it again with the code as it is now. */
+/** Starts the sandbox, or restarts it with the current code. */
 export async function startSandbox(): Promise<Sandbox> {
   if (!existsSync(sandbox)) throw new ConfigError(`There is no sandbox here. ${withoutSandbox}`);
   if (runningSandbox?.connected) {
     const exited = once(runningSandbox, 'exit');
     runningSandbox.kill();
-    await exited; // its ports are free
+    await exited; // frees its ports
   }
   const child = fork(sandbox, [sandboxFolder], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   runningSandbox = child;
@@ -60,8 +62,11 @@ export async function startSandbox(): Promise<Sandbox> {
 const withoutSandbox = 'To run without it: npm run dev -- --no-sandbox';
 
 export interface WorkerProcess {
-  /** Has the worker finish its work and exit, and starts one with the code as it is now. Resolves like `superviseWorker`. */
-  restart(): Promise<void>;
+  /**
+   * Waits for the worker to finish its work and exit, and starts one with the current code. Returns whether it started
+   * in time.
+   */
+  restart(): Promise<boolean>;
 }
 
 /** Starts a worker, and restarts it when it exits. Resolves once it has started, or after 30 seconds. */
@@ -80,23 +85,27 @@ export async function superviseWorker(): Promise<WorkerProcess> {
   const startAgain = () => {
     if (!stopping) current = start();
   };
-  const waitUntilStarted = async () => {
-    await Promise.race([started.promise, sleep(30_000, undefined, { ref: false })]);
-  };
+  const waitUntilStarted = (): Promise<boolean> =>
+    Promise.race([started.promise.then(() => true), sleep(30_000, false, { ref: false })]);
   let isAskedToExit = false;
   let current = start();
   await waitUntilStarted();
   return {
     restart() {
       started = Promise.withResolvers();
+      // A second signal would make the worker drop its work. If the worker has already exited, the signal has no
+      // effect, and the next worker is about to start.
+      if (!isAskedToExit) current.kill('SIGTERM');
       isAskedToExit = true;
-      current.kill('SIGTERM'); // no effect on one that has exited: the next is started in a moment
       return waitUntilStarted();
     },
   };
 }
 
-/** Loads the catalogue of locations, if the database does not have it yet. Takes seconds, so nothing waits for it. */
+/**
+ * Loads the location catalogue if the database does not have it yet. This takes several seconds, so nothing waits for
+ * it.
+ */
 export function startLoadingLocations(): void {
   const child = fork(plinth, ['migrate'], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);

@@ -1,4 +1,4 @@
-// The log that `plinth dev` shows: short lines for people, with nothing of an error lost.
+// Tests the log that `plinth dev` shows, which has short, readable lines but complete errors.
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { formatLogLine, isOwnRequest } from './log-lines.ts';

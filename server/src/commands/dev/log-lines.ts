@@ -1,4 +1,4 @@
-// Owns how `plinth dev` shows the log: one short line for people per line of JSON.
+// The log format of `plinth dev`, which has one short, readable line per line of JSON.
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { demoRequestPrefix } from '../demo/request.ts';
@@ -10,7 +10,7 @@ const levels: Readonly<Record<number, { name: string; style: 'red' | 'yellow' | 
   60: { name: 'fatal', style: 'red' },
 };
 
-/** A destination of a log. `source` is the process that writes it: api or worker. */
+/** A destination for a process's log. `source` is the process: api, worker or sandbox. */
 export function prettyLog(source: string): Writable {
   let rest = '';
   return new Writable({
@@ -23,13 +23,13 @@ export function prettyLog(source: string): Writable {
   });
 }
 
-/** Whether the line says that a request of `plinth dev` itself was answered, and nothing more. */
+/** Whether the line only reports the completion of one of `plinth dev`'s own requests. */
 export function isOwnRequest(line: string): boolean {
   const entry = parse(line);
   return entry !== undefined && (entry.level ?? 0) <= 30 && String(entry.request_id).startsWith(demoRequestPrefix);
 }
 
-/** Text that is not a line of the log is returned as it is. */
+/** Returns text that is not a JSON log line unchanged. */
 export function formatLogLine(line: string, source: string): string {
   const entry = parse(line);
   if (entry === undefined) return line;
@@ -63,7 +63,7 @@ function describeRequest({ status, operation, duration_ms, request_id }: Omit<En
   return `${answer} ${operation}, ${Math.round(Number(duration_ms))} ms  ${styleText('dim', `request ${request_id}`)}`;
 }
 
-/** Lists and objects are left out: the line is for people. */
+/** Leaves out lists and objects to keep the line readable. */
 const describeFields = (fields: Omit<Entry, 'error'>): string =>
   Object.entries(fields)
     .filter(([, value]) => typeof value !== 'object')

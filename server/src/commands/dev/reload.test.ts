@@ -1,4 +1,4 @@
-// Which files have an effect on what runs. server/test/e2e/reload.test.ts shows that the effects happen.
+// Tests which files affect the running processes. server/test/e2e/reload.test.ts tests the effects themselves.
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { effectOf } from './reload.ts';

@@ -1,4 +1,5 @@
-// Owns what `plinth dev` does when a file changes: it reloads the API and the worker, or the sandbox, or says what needs a restart.
+// Defines how `plinth dev` reacts to a changed file: it reloads the API and the worker, restarts the sandbox, or prints
+// what needs a restart.
 import { watchFile } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -10,12 +11,15 @@ const folderOf = (path: string) => fileURLToPath(new URL(`../../../../${path}`, 
 const sources = folderOf('server/src/');
 const migrations = folderOf('server/migrations/');
 const sandboxSources = folderOf('sandbox/src/');
-/** The process that watches runs this code itself. */
+/** The code that the watching process itself runs. */
 const ownSources = [folderOf('server/src/commands/dev.ts'), folderOf('server/src/commands/dev/')];
 
 type Effect = 'reload' | 'restart sandbox' | 'say that migrations changed' | 'say that dev changed';
 
-/** What a changed file has an effect on. Undefined for a test, a temporary file of an editor, and anything else that does not run. */
+/**
+ * The effect of a changed file. Undefined for tests, editors' temporary files, and other files that are not part of the
+ * running code.
+ */
 export function effectOf(file: string): Effect | undefined {
   if (/\.test\.ts$|~$|[/\\]\.[^/\\]*$/.test(file)) return undefined;
   if (file.startsWith(migrations)) return file.endsWith('.sql') ? 'say that migrations changed' : undefined;
@@ -38,13 +42,19 @@ export function reloadOnChange(
     const outcome = await api.reload();
     if (outcome === 'superseded') return;
     if (outcome === 'failed') {
-      print('api: not reloaded, because of the error above. The code from before still runs. Mend it and save.');
+      print(
+        'api: not reloaded, because of the error above. The previous code is still running. Fix the error and save.',
+      );
       return api.prepare();
     }
     print(`api: reloaded in ${secondsSince(noticedAt)} s`);
-    await worker.restart();
+    const isStarted = await worker.restart();
     if (number !== latest) return;
-    print(`worker: reloaded in ${secondsSince(noticedAt)} s`);
+    print(
+      isStarted
+        ? `worker: reloaded in ${secondsSince(noticedAt)} s`
+        : 'worker: not started within 30 s, see above. It is started again when you save a file.',
+    );
     api.prepare();
   };
   let sandboxRestarts = Promise.resolve();
@@ -52,7 +62,7 @@ export function reloadOnChange(
     const now = await startSandbox().catch((error: Error) => print(`sandbox: ${error.message}`));
     if (now === undefined) return;
     print(`sandbox: restarted in ${secondsSince(noticedAt)} s`);
-    if (!isDeepStrictEqual(now, before)) print('sandbox: it has other ports now. Restart `npm run dev` to use them.');
+    if (!isDeepStrictEqual(now, before)) print('sandbox: its ports have changed. Restart `npm run dev` to use them.');
   };
   watchFolders([sources, migrations, ...(sandbox ? [sandboxSources] : [])], (files, noticedAt) => {
     const effects = new Set(files.map(effectOf));

@@ -1,43 +1,52 @@
-// Owns what `plinth dev` needs before it starts: PostgreSQL and Redis that answer, a free port, and a database.
+// The prerequisites of `plinth dev`: running PostgreSQL and Redis servers, a free port, and a database.
 import { connect } from 'node:net';
 import pg from 'pg';
 import { type Config, ConfigError } from '../../config.ts';
+import { hostOf, isLoopback } from '../../kit/outbound/address.ts';
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
 const services = [
   {
     name: 'PostgreSQL',
     url: 'DATABASE_URL',
     port: 5432,
-    start:
-      'pg_ctlcluster 15 main start   (Debian), or: docker run -d -p 5432:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres:15',
+    // Only this machine can reach the port, because the server asks for no password.
+    start: (port: number) =>
+      `sudo service postgresql start   (Debian), or: docker run -d -p 127.0.0.1:${port}:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres:15`,
   },
   {
     name: 'Redis',
     url: 'REDIS_URL',
     port: 6379,
-    start: 'redis-server --daemonize yes   (or: docker run -d -p 6379:6379 redis:7)',
+    start: (port: number) =>
+      `redis-server --port ${port} --daemonize yes   (or: docker run -d -p 127.0.0.1:${port}:6379 redis:7)`,
   },
 ] as const;
 
-/** Throws a ConfigError that says which service is not running, at which address, and how to start it. */
+/** Throws a ConfigError that lists each service that is not running, with its address and how to start it. */
 export async function requireServices(config: Config): Promise<void> {
   const problems: string[] = [];
   for (const service of services) {
-    const { hostname, port } = new URL(config[service.url]);
-    const address = { host: hostname, port: Number(port) || service.port };
+    const url = new URL(config[service.url]);
+    const address = { host: hostOf(url), port: Number(url.port) || service.port };
     if (await isListening(address)) continue;
-    problems.push(
-      `${service.name} is not running at ${address.host}:${address.port} (${service.url}).\n  Start it: ${service.start}`,
-    );
+    const advice = isLoopback(url)
+      ? `Start it: ${service.start(address.port)}`
+      : `Start it on that machine, or correct ${service.url} in .env.`;
+    problems.push(`${service.name} is not running at ${address.host}:${address.port} (${service.url}).\n  ${advice}`);
   }
   if (config.PORT !== 0 && (await isListening({ host: config.HOST, port: config.PORT })))
     problems.push(
-      `Port ${config.PORT} is in use. Is \`npm run dev\` running already?\n  Use another: PORT=8090 npm run dev`,
+      `Port ${config.PORT} is in use. Is \`npm run dev\` already running?\n  Use another: echo PORT=8090 >> .env, then start again`,
     );
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
 }
 
-function isListening(address: { host: string; port: number }): Promise<boolean> {
+function isListening(address: Address): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ ...address, timeout: 2_000 });
   const finish = (listening: boolean) => {
@@ -50,14 +59,17 @@ function isListening(address: { host: string; port: number }): Promise<boolean> 
   return promise;
 }
 
-export async function createDatabaseIfMissing(url: string): Promise<void> {
+export async function createDatabaseIfMissing(config: Config): Promise<void> {
+  const { DATABASE_URL, MIGRATE_DATABASE_URL } = config;
+  const url = MIGRATE_DATABASE_URL ?? DATABASE_URL;
+  const setting = MIGRATE_DATABASE_URL === undefined ? 'DATABASE_URL' : 'MIGRATE_DATABASE_URL';
   const name = new URL(url).pathname.slice(1);
   const admin = new URL(url);
   admin.pathname = '/postgres';
   const client = new pg.Client({ connectionString: admin.href });
   await client.connect().catch((error: Error) => {
     throw new ConfigError(
-      `PostgreSQL refused the connection: ${error.message}.\n  Set the role to use in .env: DATABASE_URL=postgres://USER:PASSWORD@127.0.0.1:5432/plinth`,
+      `PostgreSQL refused the connection: ${error.message}.\n  Set the role to use in .env: ${setting}=postgres://USER:PASSWORD@127.0.0.1:5432/plinth`,
     );
   });
   try {

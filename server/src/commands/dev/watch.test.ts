@@ -1,4 +1,4 @@
-// Changes as editors and git make them are noticed, on a real file system.
+// Tests on a real file system that changes made by editors and git are detected.
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,14 +1,17 @@
-// Owns noticing that source files have changed, for `plinth dev`. Watches each folder by itself: Node's recursive watch loses a
-// file on Linux once an editor has replaced it twice.
+// Watches source files for `plinth dev`. Each folder is watched separately, because Node's recursive watching on
+// Linux loses track of a file once an editor has replaced it twice.
 import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
-/** Editors and `git checkout` write several files in a row: they count as one change once nothing has happened for this long. */
+/**
+ * Editors and `git checkout` write several files in quick succession. They are reported as one change once nothing has
+ * been written for this long.
+ */
 const quietMs = 80;
 
 /**
- * Calls `onChange` with the files that were written, replaced, added or removed, and when the first of them was. Folders that do
- * not exist are ignored.
+ * Calls `onChange` with the changed, added and removed files, and the time of the first change. Folders that do not
+ * exist are ignored.
  */
 export function watchFolders(
   folders: readonly string[],
@@ -38,12 +41,12 @@ function watchTree(root: string, report: (file: string) => void): void {
     const watcher = watch(folder, (_event, name) => {
       if (name === null) return;
       const path = join(folder, name);
-      watchers.get(path)?.close(); // a folder that was removed, or replaced by another one
+      watchers.get(path)?.close(); // if the path was a folder, it has been removed or replaced
       watchers.delete(path);
       if (listEntries(path) === undefined) report(path);
       else add(path, true);
     });
-    watcher.on('error', () => watcher.close()); // the folder is gone; its parent reports that
+    watcher.on('error', () => watcher.close()); // the folder was removed, which its parent's watcher reports
     watchers.set(folder, watcher);
     for (const entry of entries) {
       const path = join(folder, entry.name);
@@ -54,7 +57,7 @@ function watchTree(root: string, report: (file: string) => void): void {
   add(root, false);
 }
 
-/** Undefined if it is no folder, or gone. */
+/** Undefined if the path is not a folder or no longer exists. */
 function listEntries(path: string) {
   try {
     return readdirSync(path, { withFileTypes: true });

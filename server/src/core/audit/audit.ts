@@ -1,5 +1,5 @@
-// Owns the writing of audit entries (docs/api/audit-log.md): one insert in the transaction of the change. Entries are
-// linked into the chain later, by the feature `audit`, so that writing one takes no lock.
+// Writes audit entries (docs/api/audit-log.md). Each entry is inserted in the same transaction as the change it
+// records. The `audit` feature adds entries to the chain later, so inserting one takes no lock.
 import { prepared } from '../../kit/db/database.ts';
 import { sendWithCommit } from '../../kit/db/send.ts';
 import { newId } from '../../kit/ids.ts';
@@ -19,15 +19,15 @@ export interface AuditedChange {
   readonly type: AuditType;
   readonly target: { readonly kind: string; readonly id: string };
   readonly app_id?: string | null;
-  /** The changed fields before and after. Never a secret or the contents of a record. */
+  /** The changed fields before and after the change. They must not contain secrets or record contents. */
   readonly before?: unknown;
   readonly after?: unknown;
 }
 
-/** Stands for a value that must not be in the log. */
+/** Replaces a value that must not appear in the log. */
 export const redacted = { changed: true } as const;
 
-/** A change in a workspace, by the caller of the proof. */
+/** Records a change that the proof's caller made in a workspace. */
 export const audit = (
   db: Db,
   access: WorkspaceAccess | DataAccess | AppUserSelfAccess,
@@ -41,13 +41,16 @@ export const audit = (
     now,
   );
 
-/** A change of a person's own account. It belongs to no workspace, so it goes to the installation's chain. */
+/**
+ * Records a change to a person's own account. The change belongs to no workspace, so its entry is added to the
+ * installation's chain.
+ */
 export const auditSelf = (db: Db, access: SelfAccess, change: AuditedChange, now: Date): Promise<void> =>
   insertEntry(db, { ...describeCaller(access.caller), workspace_id: null, outcome: 'done' }, change, now);
 
 /**
- * A change that an operator made: in the installation's chain and, if it was made to a workspace, in the workspace's
- * chain, which its members see.
+ * Records a change that an operator made, in the installation's chain. A change to a workspace is also recorded in the
+ * workspace's chain, where members can see it.
  */
 export async function auditOperator(
   db: Db,
@@ -63,14 +66,21 @@ export async function auditOperator(
   }
 }
 
-/** An action on an open route: a sign-in or the acceptance of an invitation, successful or not. */
+/** Records an action on an open route: an attempt to sign in or to accept an invitation. */
 export const auditVisitor = (
   db: Db,
-  visitor: Visitor,
-  person: { id: string; email: string } | null,
-  change: AuditedChange,
+  {
+    visitor,
+    person,
+    change,
+    workspace_id = null,
+  }: {
+    readonly visitor: Visitor;
+    readonly person: { id: string; email: string } | null;
+    readonly change: AuditedChange;
+    readonly workspace_id?: string | null;
+  },
   now: Date,
-  workspace_id: string | null = null,
 ): Promise<void> =>
   insertEntry(
     db,
@@ -86,7 +96,7 @@ export const auditVisitor = (
     now,
   );
 
-/** A sign-in of a user of an app, successful or not: in the chain of the app's workspace. */
+/** Records an app user's attempt to sign in, in the workspace's chain. */
 export const auditAppVisitor = (
   db: Db,
   visitor: AppVisitor,
@@ -108,7 +118,7 @@ export const auditAppVisitor = (
     now,
   );
 
-/** Changes that are audited together and afterwards. Who made them was stored in their own transactions. */
+/** Records several earlier changes in one entry. The author was stored when the changes were made. */
 export const auditAfterwards = (
   db: Db,
   author: { workspace_id: string; credential_id: string; person: { id: string; email: string } | null },
@@ -124,7 +134,7 @@ export const auditAfterwards = (
   return insertEntry(db, context, change, occurredAt);
 };
 
-/** A change that a job or the command line made. */
+/** Records a change that a job or a command made. */
 export const auditService = (db: Db, workspace_id: string | null, change: AuditedChange, now: Date): Promise<void> =>
   insertEntry(
     db,
@@ -140,7 +150,7 @@ export const auditService = (db: Db, workspace_id: string | null, change: Audite
     now,
   );
 
-/** A request that was refused because of a role, a plan or owner protection. */
+/** Records a request that was refused because of a role, a plan or owner protection. */
 export const auditRefusal = (
   db: Db,
   caller: AnyCaller,
@@ -149,7 +159,7 @@ export const auditRefusal = (
   now: Date,
 ): Promise<void> => insertEntry(db, { ...describeCaller(caller), workspace_id, outcome: 'refused' }, change, now);
 
-// Part of every change, so it is prepared.
+// Prepared, because it runs on every change.
 const insertPending = prepared<never, [id: string, workspaceId: string | null, entry: string]>(
   'insert audit entry',
   'insert into audit_pending (id, workspace_id, entry) values ($1, $2, $3)',

@@ -1,14 +1,15 @@
-// Owns the end of loops: automations and workflows whose changes would trigger each other forever
-// (docs/api/automations.md#loops). A change that they made counts how many of them are between a person's change and it.
+// Stops loops, in which automations and workflows would keep triggering each other
+// (docs/api/automations.md#loops). A change's depth is the number of automations and workflows between it and the
+// person's change that started the chain.
 import { afterCommit } from '../../kit/db/database.ts';
 import { LatestMap } from '../../kit/latest-map.ts';
 import type { Db } from '../../tables.ts';
 import { auditService } from './audit.ts';
 
-/** A change of a greater depth triggers nothing. */
+/** A change deeper than this triggers nothing. */
 export const maxDepth = 5;
 
-/** What a change that was too deep would have triggered. */
+/** An automation or workflow that was not triggered, because the change was too deep. */
 export interface StoppedLoop {
   readonly workspace_id: string;
   readonly app_id: string;
@@ -19,8 +20,9 @@ const minuteMs = 60 * 1000;
 const auditedAt = new LatestMap<string, number>(10_000);
 
 /**
- * Audits each automation and workflow that was not started. A loop can come back many times a second, so that each has at most
- * one entry per minute; the dispatcher of events is one process at a time, so it remembers them itself.
+ * Audits every automation and workflow that was not started. A loop can repeat many times a second, so each automation
+ * and workflow gets at most one entry per minute. An in-memory map is enough to enforce this limit, because only one
+ * process dispatches events at a time.
  */
 export async function auditLoopStopped(db: Db, stopped: readonly StoppedLoop[], now: Date): Promise<void> {
   const byTarget = new Map(stopped.map((loop) => [loop.target.id, loop]));
@@ -28,7 +30,7 @@ export async function auditLoopStopped(db: Db, stopped: readonly StoppedLoop[], 
     if (now.getTime() - (auditedAt.get(id) ?? Number.NEGATIVE_INFINITY) < minuteMs) continue;
     const after = { max_depth: maxDepth };
     await auditService(db, workspace_id, { type: 'automation.loop_stopped', target, app_id, after }, now);
-    // Not before: if this is rolled back, the same events are handled again.
+    // Set only after the commit, because the dispatcher handles the same events again after a rollback.
     afterCommit(db, () => auditedAt.set(id, now.getTime()));
   }
 }

@@ -1,10 +1,10 @@
-// Owns the audit entries of refused requests: role, plan and owner protection. At most one a minute per credential and
-// operation, so that a caller who repeats a request does not fill the log.
+// The audit entries for requests that were refused because of a role, a plan or owner protection. Each credential
+// gets at most one entry per operation per minute, so a caller who repeats a request can't fill the log.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Db } from '../../tables.ts';
-import { toAnyCaller } from '../auth/caller.ts';
-import type { Counters } from '../auth/counters.ts';
-import type { LookupResult } from '../auth/lookup.ts';
+import type { Counters } from '../auth/rate-limits/counters.ts';
+import { toAnyCaller } from '../auth/request/caller.ts';
+import type { LookupResult } from '../auth/request/lookup.ts';
 import type { Route } from '../auth/route.ts';
 import { auditRefusal } from './audit.ts';
 
@@ -13,7 +13,7 @@ const auditedCodes = new Set(['role_required', 'plan_required', 'owner_protected
 export async function recordRefusal(db: Db, counters: Counters, exchange: Exchange): Promise<void> {
   const { refusal, actor, operation } = exchange;
   if (refusal === undefined || !actor?.id || !auditedCodes.has(refusal)) return;
-  const lookup = actor.lookup as LookupResult; // an actor with an id has a credential
+  const lookup = actor.lookup as LookupResult; // every actor with an id has a credential
   const { credential_id } = lookup;
   const { count } = await counters.add(`refused:${credential_id}:${actor.workspaceId}:${operation.name}`, 60);
   if (count > 1) return;

@@ -1,4 +1,4 @@
-// Owns the types of audit entries (docs/api/audit-log.md#types). An entry of a type that is not listed does not compile.
+// The audit entry types (docs/api/audit-log.md#types). Code that writes an unlisted type does not compile.
 
 const inWorkspaces = [
   'ads.account.created',
@@ -16,6 +16,7 @@ const inWorkspaces = [
   'ads.campaign.changed',
   'ads.reconciled',
   'ads.campaign.adopted',
+  'ads.ceilings.changed',
   'ads.launch.requested',
   'ads.launch.ended',
   'app.created',
@@ -57,6 +58,7 @@ const inWorkspaces = [
   'entity_schema.created',
   'entity_schema.updated',
   'entity_schema.deleted',
+  'entity_schema.rule_dropped',
   'folder.created',
   'folder.updated',
   'folder.deleted',
@@ -131,7 +133,7 @@ const inWorkspaces = [
   'workspace_key.revoked',
 ] as const;
 
-/** Only in the chain of the installation, which no workspace sees. */
+/** The types that appear only in the installation's chain, which is not visible to workspaces. */
 const inInstallation = [
   'api_key.issued',
   'api_key.revoked',
@@ -146,10 +148,14 @@ const inInstallation = [
   'auth.sign_out',
   'operator.added',
   'operator.removed',
+  'queue.cancelled',
+  'queue.paused',
+  'queue.resumed',
+  'queue.retried',
   'user.reactivated',
 ] as const;
 
-/** The types of entries that a workspace may have, beside `<operation>.refused`. */
+/** The types that may appear in a workspace's chain, besides `<operation>.refused`. */
 export const workspaceAuditTypes: readonly AuditType[] = inWorkspaces;
 
 export const auditTypes: readonly AuditType[] = [...inWorkspaces, ...inInstallation];

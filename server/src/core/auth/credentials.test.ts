@@ -1,4 +1,5 @@
-// What the refusal of a kind of credential says: what was sent, and what the operation accepts instead.
+// Tests the error message for a credential of the wrong kind, which names the kind that was sent and the kinds that the
+// operation accepts.
 import { expect, it } from 'vitest';
 import { findKindRefusal, readCredentials, sessionOnly, writeCredentials } from './credentials.ts';
 
@@ -9,17 +10,17 @@ it.each([
   [
     sessionOnly,
     { kind: 'personal_token', ...full },
-    "You sent a personal access token, which this operation doesn't accept. Use a browser session.",
+    "This operation doesn't accept a personal access token. Use a browser session.",
   ],
   [
     { ...readCredentials, workspaceKey: 'apps:read' },
     { kind: 'app_user_token', ...full },
-    "You sent an app user's token, which this operation doesn't accept. Use a browser session, a personal access token, a personal API key or a workspace key with the scope apps:read.",
+    "This operation doesn't accept an app user's token. Use a browser session, a personal access token, a personal API key or a workspace key with the apps:read scope.",
   ],
   [
     { session: true, token: 'full_access' },
     { kind: 'personal_key', ...full },
-    "You sent a personal API key, which this operation doesn't accept. Use a browser session or a personal access token with full access.",
+    "This operation doesn't accept a personal API key. Use a browser session or a personal access token with full access.",
   ],
   [
     writeCredentials,
@@ -34,7 +35,7 @@ it.each([
   [
     sessionOnly,
     { kind: 'workspace_key', ...full },
-    "A workspace key can't call this operation, because it doesn't act for a person. Use a browser session.",
+    "A workspace key can't call this operation, because it doesn't act on behalf of a person. Use a browser session.",
   ],
 ] as const)('the refusal names what was sent and what is accepted (%#)', (accepted, sent, detail) => {
   expect(findKindRefusal(accepted, sent)?.message).toBe(detail);

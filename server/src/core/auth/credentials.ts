@@ -1,9 +1,9 @@
-// Owns the checks of a credential: which one was presented and whether it is valid (401), and whether the route accepts
-// its kind, permission and scope (403). A route refuses every kind that it does not list.
-import { readCookie } from '../../kit/http/cookies.ts';
+// The credential checks: which credential was sent, whether it is valid (401), and whether the route accepts its
+// kind, permission and scope (403). A route rejects every kind that it does not list.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { Problem } from '../../kit/problem.ts';
-import type { LookupResult } from './lookup.ts';
+import type { LookupResult } from './request/lookup.ts';
+import { readSessionCookie } from './session-cookie.ts';
 import { type CredentialKind, parseTokenKind } from './tokens.ts';
 
 export const keyScopes = [
@@ -20,27 +20,27 @@ export type KeyScope = (typeof keyScopes)[number];
 
 export interface AcceptedCredentials {
   readonly session?: true;
-  /** `read_only`: tokens with either permission. `full_access`: only tokens with full access. */
+  /** `read_only` accepts tokens with either permission. `full_access` accepts only tokens with full access. */
   readonly token?: 'read_only' | 'full_access';
-  /** Personal keys. Their permission is checked as that of tokens. */
+  /** Accepts personal keys. Their permission is checked like a token's. */
   readonly key?: true;
-  /** Workspace keys with this scope. */
+  /** Accepts workspace keys with this scope. */
   readonly workspaceKey?: KeyScope;
   /**
-   * The app's own users; and, if true, anybody without credentials, if the app is open without login. `signed_in`: only users
-   * with a token.
+   * `true` accepts the app's own users and, if the app is open without login, callers without credentials. `signed_in`
+   * accepts only app users with a token.
    */
   readonly appUser?: true | 'signed_in';
 }
 
-/** No credential needed. */
+/** No credential is needed. */
 export const open = 'open';
 
-/** The credentials of people: for operations that read, and for operations that change something. */
+/** The credentials of people, for operations that only read and for operations that make changes. */
 export const readCredentials: AcceptedCredentials = { session: true, token: 'read_only', key: true };
 export const writeCredentials: AcceptedCredentials = { session: true, token: 'full_access', key: true };
 
-/** A user of an app, about themselves. */
+/** For operations on an app user's own account. */
 export const appUserOnly = { appUser: 'signed_in' } as const satisfies AcceptedCredentials;
 
 export const sessionOnly = { session: true } as const satisfies AcceptedCredentials;
@@ -50,29 +50,43 @@ export interface PresentedCredential {
   readonly text: string;
   readonly kind: CredentialKind;
   readonly viaApiKeyHeader: boolean;
+  /** Set if it came in the cookie that https installations set for the host alone. */
+  readonly viaHostCookie?: boolean;
 }
 
-/** `Authorization` takes precedence over `api_key`, and that over the cookie. Undefined if none was sent. */
-export function readCredential(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
+/** What tells this installation's credentials from others. */
+export interface CredentialForm {
+  /** Two characters that are part of every credential. */
+  readonly cellCode: string;
+  /** Decides the name of the session cookie. */
+  readonly isHttps: boolean;
+}
+
+/** Reads `Authorization`, or else `api_key`, or else the session cookie. Undefined if none of them was sent. */
+export function readCredential(exchange: Exchange, form: CredentialForm): PresentedCredential | undefined {
+  const { cellCode, isHttps } = form;
   const authorization = exchange.header('authorization');
   const apiKey = exchange.header('api_key');
   if (authorization !== undefined)
     return parseCredential(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '', cellCode, false);
   if (apiKey !== undefined) return parseCredential(apiKey, cellCode, true);
-  if (readCookie(exchange.header('cookie'), 'plinth_session') === undefined) return undefined;
-  const session = readSession(exchange, cellCode);
+  if (readSessionCookie(exchange.header('cookie'), isHttps) === undefined) return undefined;
+  const session = readSession(exchange, form);
   if (session === undefined) throw credentialsInvalid();
   return session;
 }
 
-/** The session cookie, whatever else was sent. Undefined if there is none, or if it is malformed. */
-export function readSession(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
-  const text = readCookie(exchange.header('cookie'), 'plinth_session');
-  if (text === undefined || parseTokenKind(text, cellCode) !== 'session') return undefined;
-  return { text, kind: 'session', viaApiKeyHeader: false };
+/** Reads the session cookie, ignoring any other credential in the request. Undefined if it is missing or malformed. */
+export function readSession(
+  exchange: Exchange,
+  { cellCode, isHttps }: CredentialForm,
+): PresentedCredential | undefined {
+  const cookie = readSessionCookie(exchange.header('cookie'), isHttps);
+  if (cookie === undefined || parseTokenKind(cookie.text, cellCode) !== 'session') return undefined;
+  return { text: cookie.text, kind: 'session', viaApiKeyHeader: false, viaHostCookie: cookie.isHostCookie };
 }
 
-/** Form, checksum and cell are checked without the database. */
+/** Checks the format, checksum and cell without a query. */
 function parseCredential(text: string, cellCode: string, viaApiKeyHeader: boolean): PresentedCredential {
   const kind = parseTokenKind(text, cellCode);
   const isMisplaced = kind === 'session' || (kind === 'app_user_token' && viaApiKeyHeader);
@@ -80,13 +94,27 @@ function parseCredential(text: string, cellCode: string, viaApiKeyHeader: boolea
   return { text, kind, viaApiKeyHeader };
 }
 
-/** 401 if the credential is unknown or has expired. */
-export function requireValidCredential(lookup: LookupResult | undefined, now: Date): asserts lookup is LookupResult {
-  if (lookup === undefined) throw credentialsInvalid();
+/**
+ * Throws 401 if the credential is unknown or has expired, or if it is a session that must come in the host's own cookie
+ * and came in another one.
+ */
+export function requireValidCredential(
+  credential: PresentedCredential,
+  lookup: LookupResult | undefined,
+  now: Date,
+): asserts lookup is LookupResult {
+  if (lookup === undefined || isInForeignCookie(credential, lookup)) throw credentialsInvalid();
   if (isExpired(lookup, now)) throw credentialsExpired();
 }
 
-/** Also true for a session that was not used for a week. */
+/**
+ * Any page of the same site can set a cookie with the plain name. It is accepted only for sessions that began before
+ * this installation set its own, all of which end within 30 days.
+ */
+export const isInForeignCookie = ({ viaHostCookie }: PresentedCredential, { host_cookie }: LookupResult): boolean =>
+  viaHostCookie === false && host_cookie;
+
+/** A session also expires if it is not used for a week. */
 export const isExpired = (lookup: LookupResult, now: Date): boolean =>
   (lookup.expires_at !== null && new Date(lookup.expires_at) <= now) ||
   (lookup.kind === 'session' && isIdle(lookup, now));
@@ -96,7 +124,7 @@ export const sessionIdleMs = 7 * 24 * 60 * 60 * 1000;
 const isIdle = ({ last_used_at }: LookupResult, now: Date): boolean =>
   last_used_at !== null && now.getTime() - Date.parse(last_used_at) > sessionIdleMs;
 
-/** The 403 for a credential that the route does not accept. Undefined if it accepts it. */
+/** Returns the 403 if the route does not accept this kind of credential, its permission or its scopes. */
 export function findKindRefusal(
   accepted: AcceptedCredentials,
   { kind, permission, scopes }: Pick<LookupResult, 'kind' | 'permission' | 'scopes'>,
@@ -119,7 +147,7 @@ export function findKindRefusal(
   return new Problem(
     'forbidden',
     'credential_kind_not_allowed',
-    `You sent ${kindNames[kind]}, which this operation doesn't accept. Use ${listAcceptedKinds(accepted)}.`,
+    `This operation doesn't accept ${kindNames[kind]}. Use ${listAcceptedKinds(accepted)}.`,
   );
 }
 
@@ -131,14 +159,14 @@ const kindNames: Readonly<Record<CredentialKind, string>> = {
   app_user_token: "an app user's token",
 };
 
-/** `a browser session, a personal access token or a workspace key with the scope apps:read` */
+/** Example: `a browser session, a personal access token or a workspace key with the apps:read scope`. */
 function listAcceptedKinds({ session, token, key, workspaceKey, appUser }: AcceptedCredentials): string {
   const permission = token === 'read_only' ? '' : ' with full access';
   const names = [
     session && kindNames.session,
     token && kindNames.personal_token + permission,
     key && kindNames.personal_key + permission,
-    workspaceKey && `${kindNames.workspace_key} with the scope ${workspaceKey}`,
+    workspaceKey && `${kindNames.workspace_key} with the ${workspaceKey} scope`,
     appUser && kindNames.app_user_token,
   ].filter((name) => name !== undefined);
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names);
@@ -150,30 +178,33 @@ function findWorkspaceKeyRefusal(accepted: AcceptedCredentials, scopes: readonly
     return new Problem(
       'forbidden',
       'workspace_key_not_allowed',
-      `A workspace key can't call this operation, because it doesn't act for a person. Use ${listAcceptedKinds(accepted)}.`,
+      `A workspace key can't call this operation, because it doesn't act on behalf of a person. Use ${listAcceptedKinds(accepted)}.`,
     );
   }
   if (scopes.includes(scope)) return undefined;
   return new Problem(
     'forbidden',
     'workspace_key_scope_missing',
-    `This workspace key does not have the scope ${scope}. Create a key with this scope.`,
+    `This workspace key doesn't have the ${scope} scope. Create a key that has it.`,
     {
       members: { scope },
     },
   );
 }
 
-/** 403 for a session cookie that another site's page may have sent without the person's intent (CSRF). */
-export function requireSameOrigin(exchange: Exchange, baseOrigin: string): void {
+/**
+ * Throws 403 if another site's page may have sent the session cookie, or may be about to replace it, without the
+ * person's intent (CSRF).
+ */
+export function requireSameOrigin(exchange: Exchange, ownOrigins: readonly string[]): void {
   if (exchange.operation.method === 'GET') return;
   const origin = exchange.header('origin');
   const site = exchange.header('sec-fetch-site');
-  if ((origin === undefined || origin === baseOrigin) && (site === undefined || site === 'same-origin')) return;
+  if ((origin === undefined || ownOrigins.includes(origin)) && (site === undefined || site === 'same-origin')) return;
   throw new Problem(
     'forbidden',
     'origin_not_allowed',
-    'A request with a session cookie must come from a page of this installation. From elsewhere, send a token instead.',
+    "Requests that use or start a browser session are accepted only from this installation's own pages. Use an access token instead.",
   );
 }
 

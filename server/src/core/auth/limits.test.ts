@@ -1,4 +1,4 @@
-// Who shares a counter where limits are per workspace (docs/api/conventions.md#rate-limits).
+// Tests which callers share a counter when limits are per workspace (docs/api/conventions.md#rate-limits).
 import { describe, expect, it } from 'vitest';
 import { type Person, startWorld } from '../../../test/support/world.ts';
 import { insertMembership } from '../identity/users.ts';

@@ -1,20 +1,20 @@
-// Owns rate limits as data: a quota, a window, who shares a counter, and what scales the quota
-// (docs/api/conventions.md#rate-limits), and byte budgets, which are limits in bytes (#byte-budgets).
+// The definition of rate limits: a quota, a window, the callers who share a counter, and the factor that scales
+// the quota (docs/api/conventions.md#rate-limits). Also owns byte budgets, which are limits in bytes (#byte-budgets).
 import { Problem } from '../../kit/problem.ts';
 import { type Plan, rateFactors } from './plans.ts';
 import type { CredentialKind } from './tokens.ts';
 
 /**
- * Which requests share a counter:
+ * The requests that share a counter:
  *
  *   caller     a person's sessions; a person's tokens and keys; one workspace key; all tokens of one app user
- *   workspace  a person's sessions in the workspace; all personal tokens and keys of the workspace together
+ *   workspace  a person's sessions in the workspace; all personal tokens and keys in the workspace, combined
  *   user       everything one person sends, with any credential
  *   app        everything sent to one app
  *   hook       everything sent to one hook
  *   address    everything sent from one client address (IPv6: from one /64)
- *   whole workspace  everything that members, keys and app users of a workspace send (byte budgets only)
- *   x+app      as x, counted separately for each app
+ *   whole workspace  everything that a workspace's members, keys and app users send (byte budgets only)
+ *   x+app      like x, counted separately for each app
  */
 export type LimitScope =
   | 'caller'
@@ -32,9 +32,12 @@ export interface Limit {
   readonly quota: number;
   readonly windowSeconds: number;
   readonly per: LimitScope;
-  /** Operations of one group share one counter. */
+  /** Operations in the same group share one counter. */
   readonly group?: string;
-  /** plan: by the plan's factor or the workspace's own · override: only by the workspace's own · never: fixed */
+  /**
+   * `plan` scales the quota by the workspace's own factor, or else by its plan's factor. `override` scales it only by
+   * the workspace's own factor. `never` does not scale it.
+   */
   readonly scaledBy: 'plan' | 'override' | 'never';
 }
 
@@ -53,13 +56,13 @@ export const perMinute = (quota: number, per: LimitScope, options: LimitOptions 
   ...options,
 });
 
-/** How much of a quota is left, and for how many seconds. */
+/** The headers that report the remaining quota, and the seconds until it resets. */
 export const toLimitHeaders = (name: string, quota: number, windowSeconds: number, left: number, seconds: number) => ({
   'ratelimit-policy': `"${name}";q=${quota};w=${windowSeconds}`,
   ratelimit: `"${name}";r=${Math.max(0, left)};t=${seconds}`,
 });
 
-/** 429, with the seconds after which to retry. */
+/** A 429 with the number of seconds to wait before retrying. */
 export function rateLimited(message: string, quota: number, windowSeconds: number, retryAfter: number): Problem {
   return new Problem('rate_limited', 'rate_limited', message, {
     members: { limit: quota, window_seconds: windowSeconds, retry_after: retryAfter },
@@ -67,18 +70,18 @@ export function rateLimited(message: string, quota: number, windowSeconds: numbe
   });
 }
 
-/** Rounded up, and at least 1: a header of 0 would invite an immediate retry. */
+/** Rounds up to at least 1, because `Retry-After: 0` would invite an immediate retry. */
 export const toWholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000));
 
 export const unlimited = 'unlimited';
 
-/** App users and anonymous callers are also counted over all operations, on every plan. */
+/** App users and anonymous callers are also limited across all operations, whatever the plan. */
 export const appUserLimit = perMinute(600, 'caller', { group: 'runtime', scaledBy: 'never' });
 export const anonymousLimit = perMinute(120, 'address+app', { group: 'runtime', scaledBy: 'never' });
 
 // ---- byte budgets: limits whose quota is in bytes
 
-/** One caller's share of a budget, and that of a whole workspace. */
+/** A limit for one caller, and a limit for the whole workspace. */
 export type ByteBudget = readonly Limit[];
 
 const mebibyte = 1024 * 1024;
@@ -90,14 +93,14 @@ const budget = (group: string, windowSeconds: number, workspaceBytes: number, ca
   return callerBytes === undefined ? [whole] : [limit(callerBytes, 'caller'), whole];
 };
 
-/** Operations on many records: the bodies, and the stored records that they read, change or delete. */
+/** For operations on many records. Counts request bodies, and the stored records that are read, changed or deleted. */
 export const bulkBytes = budget('bulk_bytes', 60, 180 * mebibyte, 60 * mebibyte);
-/** Writes of app files. */
+/** For writing app files. */
 export const fileBytes = budget('file_bytes', 60, 240 * mebibyte, 120 * mebibyte);
-/** Export archives: written and downloaded. */
+/** For writing and downloading export archives. */
 export const exportBytes = budget('export_bytes', 24 * 60 * 60, 10 * gibibyte);
 
-/** What a counter's name is made of. */
+/** The facts from which a counter's name is built. */
 export interface CountedCaller {
   readonly kind: CredentialKind;
   readonly credential_id: string;
@@ -107,9 +110,9 @@ export interface CountedCaller {
 }
 
 /**
- * The name of the counter that a request adds to. Examples: `listApps:u:<user>`, `listMembers:s:<user>:<workspace>`,
- * `runtime:e:<app user>`, `entread:w:<workspace>:<app>`, `signIn:i:192.0.2.1`, `receiveHook:h:<hook>`. `app` is the app or the
- * hook that the path names.
+ * Returns the name of the counter for a request. `app` is the app or hook in the path. Examples: `listApps:u:<user>`,
+ * `listMembers:s:<user>:<workspace>`, `runtime:e:<app user>`, `entread:w:<workspace>:<app>`, `signIn:i:192.0.2.1`,
+ * `receiveHook:h:<hook>`.
  */
 export function nameCounter(
   limit: Limit,

@@ -1,13 +1,13 @@
-// Owns the proof for work that a request has begun and that goes on without it, such as a turn of the builder chat. It is
-// issued anew whenever the work is about to do something, by what the person may do at that moment.
+// The proof for work that continues after the request that started it, such as a turn of the builder chat. Before
+// each action, the proof is issued again, based on the person's current rights.
 import type { AnyDb } from '../../kit/db/database.ts';
 import { Problem } from '../../kit/problem.ts';
-import { lookUpAppByCredentialId } from './lookup.ts';
+import { decideApp } from './guards/app.ts';
 import type { AppAccess } from './proofs.ts';
-import { decideApp } from './resource-guards.ts';
+import { lookUpAppByCredentialId } from './request/lookup.ts';
 import type { AppRole } from './roles.ts';
 
-/** The request that began the work. Its columns are part of the row that records the work. */
+/** The request that started the work. It is stored together with the work. */
 export interface BegunRequest {
   readonly credential_id: string;
   readonly request_id: string;
@@ -15,8 +15,9 @@ export interface BegunRequest {
 }
 
 /**
- * Undefined if the person no longer has the role, was blocked, removed or deactivated, if the app was deleted, or if the
- * credential of the request was revoked. A credential that merely expired meanwhile was valid when it was used.
+ * Undefined if the person no longer has the role or was blocked, removed or deactivated, if the app was deleted, or if
+ * the request's credential was revoked. A credential that has since expired is accepted, because it was valid for the
+ * request.
  */
 export async function findAccessOnBehalf(
   db: AnyDb,

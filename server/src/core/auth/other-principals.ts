@@ -1,16 +1,16 @@
-// Owns finding other principals than the caller, to explain what an app's rules decide about them. Nothing is done in their
-// name: no proof is issued.
+// Finds principals other than the caller, to explain how an app's rules apply to them. No proof is issued, so it
+// is impossible to act as them.
 import type { AnyDb } from '../../kit/db/database.ts';
 import { prepared } from '../../kit/db/database.ts';
 import { idOrNull } from '../../kit/ids.ts';
-import { toMemberPrincipal } from './app-data-guard.ts';
-import { selectAppUser } from './as-app.ts';
-import type { AppDataLookup } from './lookup.ts';
+import { toMemberPrincipal } from './guards/app-data.ts';
 import type { Principal } from './principal.ts';
 import type { AppAccess } from './proofs.ts';
+import { selectAppUser } from './proofs-without-guard.ts';
+import type { AppDataLookup } from './request/lookup.ts';
 import { deriveAppRole, type WorkspaceRole } from './roles.ts';
 
-/** A user of the app. Undefined if there is none with this id. */
+/** Finds an app user by id. */
 export async function findAppUserPrincipal(db: AnyDb, { app }: AppAccess, id: string): Promise<Principal | undefined> {
   const [user] = await selectAppUser(db, app.id, idOrNull(id));
   return user && { kind: 'signed_in', isManager: false, ...user };
@@ -21,7 +21,7 @@ type MemberRow = Pick<AppDataLookup, 'email' | 'full_name' | 'app_user' | 'share
   readonly role: WorkspaceRole;
 };
 
-// The same facts as the lookup of a request reads about its caller (lookup.ts).
+// Reads the same facts that a request's lookup reads about its caller (lookup.ts).
 const selectMember = prepared<MemberRow, [workspaceId: string, appId: string, email: string]>(
   'find member to explain rules for',
   `select u.id as user_id, u.email, u.full_name, m.role, s.role as share_role, to_json(p) as app_user
@@ -32,7 +32,7 @@ const selectMember = prepared<MemberRow, [workspaceId: string, appId: string, em
    where m.workspace_id = $1 and m.access_state = 'active' and u.email = $3`,
 );
 
-/** A person with access to the app. Undefined if nobody with this address has. */
+/** Finds a person with access to the app by their e-mail address. */
 export async function findMemberPrincipal(
   db: AnyDb,
   { app }: AppAccess,

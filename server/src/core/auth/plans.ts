@@ -1,14 +1,14 @@
-// Owns what each plan includes (docs/api/workspaces.md#plans): the lowest plan per gated feature, the factor of rate
-// limits, the monthly credits and the storage quota.
+// Decides what each plan includes (docs/api/workspaces.md#plans): its gated features, rate-limit factor, monthly
+// credits and storage quota.
 import { Problem } from '../../kit/problem.ts';
 
-/** From the lowest to the highest. */
+/** Ordered from lowest to highest. */
 export const plans = ['free', 'builder', 'pro', 'business', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
 export const rateFactors: Record<Plan, number> = { free: 1, builder: 1, pro: 3, business: 5, enterprise: 10 };
 
-/** Null: unlimited. */
+/** Null means unlimited. */
 export const monthlyCredits: Record<Plan, number | null> = {
   free: 25,
   builder: 250,
@@ -19,7 +19,7 @@ export const monthlyCredits: Record<Plan, number | null> = {
 
 const gigabyte = 1_000_000_000;
 
-/** Bytes of records, app files and export archives together. Null: unlimited. */
+/** The combined quota for records, app files and export archives, in bytes. Null means unlimited. */
 export const storageQuotas: Record<Plan, number | null> = {
   free: 0.5 * gigabyte,
   builder: 5 * gigabyte,
@@ -39,20 +39,20 @@ const lowestPlan = {
 export type GatedFeature = keyof typeof lowestPlan;
 export const gatedFeatures = Object.keys(lowestPlan) as GatedFeature[];
 
-/** The lowest plan that includes the feature, if `plan` does not. */
+/** Returns the lowest plan that includes the feature, or undefined if `plan` already does. */
 export function findRequiredPlan(plan: Plan, feature: GatedFeature): Plan | undefined {
   const lowest = lowestPlan[feature];
   return plans.indexOf(plan) < plans.indexOf(lowest) ? lowest : undefined;
 }
 
-/** The 402 for a feature that `plan` does not include. */
+/** Returns the 402 if `plan` does not include the feature. */
 export function findPlanRefusal(plan: Plan, feature: GatedFeature): Problem | undefined {
   const required_plan = findRequiredPlan(plan, feature);
   if (required_plan === undefined) return undefined;
   return new Problem(
     'payment_required',
     'plan_required',
-    `This requires the ${required_plan} plan or a higher one. Ask the operator to change the workspace's plan.`,
+    `This requires the ${required_plan} plan or higher. Ask the operator to change the workspace's plan.`,
     {
       members: { required_plan },
     },

@@ -1,14 +1,17 @@
-// Owns the principal: the caller as an app's rules see them. An app user, a member of the workspace, or anonymous.
-// Pure.
+// The principal, which is the caller as an app's rules see it: an app user, a workspace member or an anonymous
+// caller. Pure.
 interface AnyPrincipal {
   /**
-   * Whether they are allowed what the app has no rule for: a person with a role on the app, as a member of the workspace or
-   * by a share, and a workspace key. App users and strangers are not.
+   * Whether the principal may take actions that no rule covers. True for workspace keys, and for people with a role on
+   * the app, either as a member of the workspace or through a share. False for app users and strangers.
    */
   readonly isManager: boolean;
 }
 
-/** Nobody that conditions could be met by: a caller without credentials, or a workspace key, which acts for no person. */
+/**
+ * A principal that can't meet any condition: a caller without credentials, or a workspace key, which does not act on
+ * behalf of a person.
+ */
 interface Anonymous extends AnyPrincipal {
   readonly kind: 'anonymous';
 }
@@ -22,10 +25,10 @@ export interface SignedIn extends AnyPrincipal {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Whoever the app's rules apply to. */
+/** A principal that the app's rules apply to. */
 export type Principal = Anonymous | SignedIn;
 
-/** The app itself, by its workflows and automations. No rule applies to it. */
+/** The app itself, acting through its workflows and automations. Rules do not apply to it. */
 export interface AppPrincipal extends AnyPrincipal {
   readonly kind: 'app';
 }

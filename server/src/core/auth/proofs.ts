@@ -1,19 +1,19 @@
-// Owns the types of access proofs: what a caller may reach, and as whom. Stores and operations require a proof as an
-// argument, so a query without one does not compile. Only core/auth issues them (issue-proof.ts).
+// The types of access proofs, which state what a caller has access to, and as whom. Stores and operations require
+// a proof as an argument, so a query without one does not compile. Only core/auth issues proofs (issue-proof.ts).
 
 import type { Plan } from './plans.ts';
 import type { AppPrincipal, Principal } from './principal.ts';
 import type { AppRole, WorkspaceRole } from './roles.ts';
 import type { CredentialKind } from './tokens.ts';
 
-/** Marks a proof. It exists only as a type, so that an object literal is not assignable to one. */
+/** Marks a proof. The mark exists only as a type, so no object literal can be assigned to a proof. */
 export declare const proof: unique symbol;
 
-/** Any caller, also an app user or an anonymous one. */
+/** Any caller, including app users and anonymous callers. */
 export interface AnyCaller {
   readonly kind: CredentialKind | 'anonymous';
   readonly credential_id: string | null;
-  /** Null for a workspace key, which does not act for a person, for an app user, and for an anonymous caller. */
+  /** Null for app users, anonymous callers and workspace keys, which do not act on behalf of a person. */
   readonly user_id: string | null;
   readonly app_user_id: string | null;
   readonly email: string | null;
@@ -25,12 +25,12 @@ export interface AnyCaller {
 export interface Caller extends AnyCaller {
   readonly kind: Exclude<CredentialKind, 'app_user_token'>;
   readonly credential_id: string;
-  /** False for a token of an operator: what is bound to a workspace has no power over the installation. */
+  /** False for an operator's token, because a credential bound to one workspace has no rights over the installation. */
   readonly is_operator: boolean;
   readonly permission: 'read_only' | 'full_access';
-  /** The workspace that a token or workspace key is bound to; null for a session or personal key. */
+  /** The workspace that a token or workspace key is bound to. Null for a session or personal key. */
   readonly workspace_id: string | null;
-  /** The apps that a token or key is limited to; null: all, also future ones. */
+  /** The apps that a token or key is limited to. Null means all apps, including future ones. */
   readonly app_ids: readonly string[] | null;
   readonly scopes: readonly string[] | null;
   readonly expires_at: Date | null;
@@ -41,11 +41,11 @@ export interface Visitor {
   readonly [proof]: 'anyone';
   readonly request_id: string;
   readonly ip: string;
-  /** What the browser says that it is. */
+  /** The `User-Agent` header. */
   readonly user_agent: string | undefined;
 }
 
-/** Access to an open route, with the person who is signed in, if anybody is. */
+/** Access to an open route, with the signed-in person, if there is one. */
 export interface OptionalUserAccess extends Visitor {
   readonly person: { readonly id: string; readonly email: string } | null;
 }
@@ -56,14 +56,14 @@ export interface AppVisitor extends Visitor {
   readonly app: AppRow;
 }
 
-/** Access by the token of a hook. It opens this hook and nothing else. */
+/** Access with a hook's token, which grants access to that hook only. */
 export interface HookAccess extends AppVisitor {
   /** The row that the hook belongs to. */
   readonly hook_id: string;
   readonly plan: Plan;
 }
 
-/** A user of an app, about themselves. */
+/** An app user's access to their own account. */
 export interface AppUserSelfAccess {
   readonly [proof]: string;
   readonly caller: AnyCaller & { readonly credential_id: string; readonly app_user_id: string };
@@ -89,7 +89,7 @@ export interface AppAccess extends WorkspaceAccess {
   readonly app_role: AppRole | null;
 }
 
-/** What Plinth does with an app by itself (as-service.ts). */
+/** Access for Plinth's own actions on an app (proofs-without-guard.ts). */
 export interface ServiceAccess {
   readonly [proof]: string;
   readonly isService: true;
@@ -97,7 +97,7 @@ export interface ServiceAccess {
   readonly app: AppRow;
 }
 
-/** Of a person or a workspace key, or of Plinth itself. */
+/** Access to an app by a person, a workspace key or Plinth itself. */
 export type AppReach = AppAccess | ServiceAccess;
 
 /** Access to an app's data. The app's rules decide what `principal` may do with it. */
@@ -139,7 +139,7 @@ export interface AppRow {
   readonly status_message: string;
   readonly status_error_source: 'builder' | 'paywall' | 'model' | null;
   readonly revision: number;
-  /** What is published of the app. All four are null if nothing is. */
+  /** The app's published version. All four fields are null if nothing is published. */
   readonly live_deployment_id: string | null;
   readonly published_revision: number | null;
   readonly published_at: Date | null;

@@ -1,6 +1,6 @@
-// Owns the order of roles, and which role a member has on an app (docs/api/credentials.md#roles). Pure.
+// The order of roles, and how a member's role on an app is derived (docs/api/credentials.md#roles). Pure.
 
-/** From the lowest to the highest. */
+/** Ordered from lowest to highest. */
 export const workspaceRoles = ['guest', 'viewer', 'editor', 'admin', 'owner'] as const;
 export type WorkspaceRole = (typeof workspaceRoles)[number];
 
@@ -13,7 +13,7 @@ export const isRoleAtLeast = (role: WorkspaceRole, required: WorkspaceRole): boo
 export const isAppRoleAtLeast = (role: AppRole, required: AppRole): boolean =>
   appRoles.indexOf(role) >= appRoles.indexOf(required);
 
-/** Everything that a member's role on an app depends on. */
+/** The facts that determine a member's role on an app. */
 interface AppRelation {
   readonly workspace_role: WorkspaceRole;
   readonly visibility: 'workspace' | 'private';
@@ -22,7 +22,7 @@ interface AppRelation {
 }
 
 /**
- * A member's role on an app; undefined if they can't see it.
+ * Derives a member's role on an app. Undefined if they can't see it.
  *
  *   workspace role   visible app   private app
  *   owner, admin     owner         owner

@@ -1,5 +1,5 @@
-// Owns the text of credentials and its keyed hash (docs/api/credentials.md#kinds). The text is shown once. Only the
-// hash is stored.
+// The text of credentials and their keyed hash (docs/api/credentials.md#kinds). The text is shown only once, and
+// only the hash is stored.
 import { createHash, createHmac, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -19,16 +19,16 @@ const kinds = new Map(Object.entries(prefixes).map(([kind, prefix]) => [prefix, 
 
 export interface Pepper {
   readonly id: string;
-  /** A key object instead of bytes, because hashing with one is five times cheaper. */
+  /** A key object, because hashing with one is five times faster than with bytes. */
   readonly key: KeyObject;
 }
 
-/** New hashes are made with the first. The others verify hashes that were stored before it. */
+/** The first pepper is used for new hashes. The others verify older hashes. */
 export type Peppers = readonly [Pepper, ...Pepper[]];
 
 /**
- * A new credential: prefix, cell code, 32 random characters, checksum.
- * Example: `plp_` `a1` `9fK2…` (32) `0Zr4Qx`. The checksum lets a mistyped token be refused without the database.
+ * Creates a credential: prefix, cell code, 32 random characters and checksum, such as `plp_` `a1` `9fK2…` `0Zr4Qx`. The
+ * checksum allows a mistyped token to be rejected without a query.
  */
 export const mintToken = (kind: CredentialKind, cellCode: string): string => mintText(prefixes[kind], cellCode);
 
@@ -41,20 +41,20 @@ function mintText(prefix: string, cellCode: string): string {
 const hookPrefix = 'plh_';
 const hookForm = /^plh_([0-9A-Za-z]{2})[0-9A-Za-z]{38}$/;
 
-/** A new token for the address of a hook: as a credential, but it opens nothing else than that hook. */
+/** Creates a token for a hook's address. It looks like a credential, but grants access to that hook only. */
 export const mintHookToken = (cellCode: string): string => mintText(hookPrefix, cellCode);
 
 const isHookToken = (text: string, cellCode: string): boolean =>
   hookForm.exec(text)?.[1] === cellCode && checksum(text.slice(0, -6)) === text.slice(-6);
 
 /**
- * How a hook is found by its token; undefined for a text that can't be one. Without a pepper: the token has 190 random bits, and
- * is stored encrypted beside its hash, because people look it up.
+ * Returns the hash by which a hook is found. Undefined if the text can't be a hook's token. No pepper is needed,
+ * because the token has 190 random bits and is stored encrypted next to its hash, so people can look it up.
  */
 export const hashHookToken = (text: string, cellCode: string): string | undefined =>
   isHookToken(text, cellCode) ? createHash('sha256').update(text).digest('hex') : undefined;
 
-/** The kind that the prefix says. Undefined if the text is malformed, mistyped or of another cell. */
+/** Returns the kind that the prefix indicates. Undefined if the text is malformed, mistyped or from another cell. */
 export function parseTokenKind(text: string, cellCode: string): CredentialKind | undefined {
   const match = tokenForm.exec(text);
   if (match === null || match[2] !== cellCode) return undefined;

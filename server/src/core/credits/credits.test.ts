@@ -1,5 +1,5 @@
-// Credits under concurrency, crashes and random sequences of movements: nothing is overspent or lost, and the ledger
-// always sums to the balance (docs/api/credits.md).
+// Tests credits with concurrent requests, crashes and random sequences of movements. No credits may be overspent or
+// lost, and the ledger must always sum to the balance (docs/api/credits.md).
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ import {
 } from './reservations.ts';
 
 const world = await startWorld();
-const db = world.app.database.db; // the app's connection, whose statements are checked
+const db = world.app.database.db; // the app's own connection, which checks its statements
 const owner = await world.person('owner@example.com');
 const day = 24 * 60 * 60 * 1000;
 
@@ -50,7 +50,7 @@ const listLedger = (workspace_id: string) =>
 const listMovements = async (workspace: string) =>
   (await listLedger(workspace)).map(({ kind, amount }) => `${kind} ${amount}`);
 
-/** Waits for all. Returns the reservations, and the codes of the refusals. */
+/** Waits for all reservations. Returns the successful reservations and the error codes of the others. */
 async function reserveAll(reserving: Promise<Reservation>[]) {
   const results = await Promise.allSettled(reserving);
   return {
@@ -59,7 +59,7 @@ async function reserveAll(reserving: Promise<Reservation>[]) {
   };
 }
 
-/** The ledger sums to the pool's balance, which is also the `balance_after` of its last row. */
+/** Checks that the ledger sums to the pool's balance, and that its last row has this `balance_after`. */
 async function expectLedgerSum(workspace: string, period: Date, balance: number | null) {
   const { rows } = await sql<{ sum: string; balance: string }>`
     select sum(case when kind in ('use', 'reserve') then -amount else amount end) as sum,
@@ -205,7 +205,7 @@ describe('the true cost', () => {
       kind: 'use',
       amount: 4.5,
       balance_after: 0,
-      note: 'the true cost was 6; the rest was not covered',
+      note: 'the actual cost was 6; the rest was not covered',
     });
   });
 
@@ -381,7 +381,7 @@ interface ModelReservation {
 const inUnits = (credits: number) => Math.round(credits * unit);
 const left = (pool: ModelPool) => (pool.limit ?? Number.POSITIVE_INFINITY) + pool.granted - pool.used - pool.reserved;
 
-/** The rules of credits with plain integers. */
+/** The credit rules, implemented with plain integers. */
 class Model {
   limit: number | null = 20 * unit;
   memberLimit: number | null = null;
@@ -508,4 +508,4 @@ it("after any sequence the ledger sums to the balance, and the balance equals th
     expect(world.logLines.filter((line) => line.includes('does not match'))).toEqual([]);
   };
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), sequence), { numRuns: 40 });
-}, 120_000);
+});

@@ -1,6 +1,6 @@
-// Owns the rows of the credit ledger: their kinds, and their shape in the API (docs/api/credits.md).
+// The credit ledger's rows: their kinds, and their shape in the API (docs/api/credits.md).
 import { z } from 'zod';
-import { answer, id, timestamp } from '../../kit/http/shapes.ts';
+import { answer, described, id, timestamp } from '../../kit/http/shapes.ts';
 
 export const ledgerKinds = ['use', 'reserve', 'release', 'refund', 'grant', 'reset'] as const;
 export type LedgerKind = (typeof ledgerKinds)[number];
@@ -19,16 +19,47 @@ export interface LedgerRow {
 }
 
 export const LedgerEntry = answer('CreditLedgerRow', {
-  id,
-  created_date: timestamp,
-  kind: z.enum(ledgerKinds),
-  amount: z.number().meta({ description: '`use` and `reserve` reduce the balance; the other kinds increase it.' }),
-  user_id: id.nullable(),
-  app_id: id.nullable(),
-  operation: z.string(),
-  reference_id: z.string().nullable(),
-  balance_after: z.number().nullable().meta({ description: 'Null if the workspace has no monthly limit.' }),
-  note: z.string().nullable(),
+  id: described(id, 'The id of the ledger entry.', '0198c1fc-17d9-7c53-a04f-e5928b6d31f0'),
+  created_date: described(timestamp, 'The time of the movement.', '2026-11-15T09:30:00.000Z'),
+  kind: described(
+    z.enum(ledgerKinds),
+    'The kind of movement, which also says whether `amount` is added or subtracted.',
+  ),
+  amount: described(
+    z.number(),
+    'The credits of the movement; `use` and `reserve` subtract them from the balance, the other kinds add them.',
+    0.2,
+  ),
+  user_id: described(
+    id.nullable(),
+    'The id of the person who used or granted the credits; null for changes of the limit.',
+    '0198c20b-13e4-7f52-a9d6-7b08c4e1f392',
+  ),
+  app_id: described(
+    id.nullable(),
+    'The id of the app or agent that used the credits; null for grants and changes of the limit.',
+    '0198c1f9-52b7-7b9a-8e17-d30c6f4a82b5',
+  ),
+  operation: described(
+    z.string(),
+    'The operation that caused the movement; `monthlyLimit` for a change of the limit.',
+    'sendAgentMessage',
+  ),
+  reference_id: described(
+    z.string().nullable(),
+    'The id of the object that the movement is about, such as the message that an agent answered; null if there is none.',
+    '0198c1fb-8b1d-7e6f-a350-c29d7f1e48b6',
+  ),
+  balance_after: described(
+    z.number().nullable(),
+    'The balance after the movement; null if the workspace has no monthly limit.',
+    812.5,
+  ),
+  note: described(
+    z.string().nullable(),
+    'Why the movement was made, or the full price if it was not covered; null if there is no note.',
+    'Compensation for the outage on 14 November',
+  ),
 });
 
 export const presentLedgerRow = (row: LedgerRow): z.input<typeof LedgerEntry> => ({

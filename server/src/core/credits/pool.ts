@@ -1,20 +1,20 @@
-// Owns the credit pools: the balance of a workspace in a month, the row lock that serialises spending, and the one
-// statement that moves credits (docs/api/credits.md). PostgreSQL computes all sums, in decimals.
+// The credit pools: a workspace's monthly balance, the row lock that serialises spending, and the only statement
+// that moves credits (docs/api/credits.md). PostgreSQL computes all sums as decimals.
 import { prepared } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { LedgerKind, LedgerRow } from './ledger.ts';
 
-/** The start of the month in UTC; `months` later. */
+/** The start of the current month in UTC, or of the month that is `months` later. */
 export const startOfMonth = (now: Date, months = 0): Date =>
   new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
 
 /**
- * The credits of a workspace and of one member in a month.
+ * A workspace's credits in a month, and one member's use of them.
  *
- * Example: limit 100, granted 20, used 50, reserved 10 → `remaining` 60. If the limit was just lowered to 80,
- * `remaining` is 40 at once, but the pool still has 100: `pool_remaining` 60, `limit_change` -20, until
- * `lockCurrentPool` writes it.
+ * Example: limit 100, granted 20, used 50, reserved 10 → `remaining` 60. If the limit is lowered to 80, `remaining` is
+ * 40 immediately. The pool still stores the limit 100, so `pool_remaining` is 60 and `limit_change` is -20 until
+ * `lockCurrentPool` stores the new limit.
  */
 export interface PoolBalance {
   readonly monthly_limit: number | null;
@@ -22,20 +22,20 @@ export interface PoolBalance {
   readonly granted: number;
   readonly used: number;
   readonly reserved: number;
-  /** Left by the workspace's present limit; null: unlimited. */
+  /** The credits left under the workspace's current limit. Null means unlimited. */
   readonly remaining: number | null;
   readonly member_used: number;
   readonly credit_limit: number | null;
   readonly is_default_limit: boolean;
-  /** What the member may still spend; null: no limit for this member. */
+  /** The credits that the member may still spend. Null means that the member has no limit. */
   readonly member_remaining: number | null;
-  /** Left by the limit that is stored in the pool; null: unlimited. */
+  /** The credits left under the pool's stored limit. Null means unlimited. */
   readonly pool_remaining: number | null;
-  /** The difference between the workspace's limit and the pool's; null: none. */
+  /** The difference between the workspace's limit and the pool's stored limit. Null if they are equal. */
   readonly limit_change: number | null;
 }
 
-/** The default member limit applies to admins and editors only. */
+/** The default member limit applies only to admins and editors. */
 export async function getPoolBalance(
   db: Db,
   workspace_id: string,
@@ -76,9 +76,9 @@ export const lockPool = prepared<object, [workspaceId: string, periodStart: Date
 );
 
 /**
- * Locks this month's pool, and creates it if needed. The balance is read after the lock, because it may have changed
- * while this transaction waited. A changed limit of the workspace is first written to the pool, as a `reset` row of
- * the ledger.
+ * Locks this month's pool, creating it if needed. The balance is read only after locking, because it may have changed
+ * while this transaction waited. If the workspace's limit has changed, the new limit is first stored in the pool, with
+ * a `reset` row in the ledger.
  */
 export async function lockCurrentPool(
   db: Db,
@@ -113,7 +113,7 @@ type Movement = Omit<LedgerRow, 'id' | 'created_date' | 'balance_after'> & {
   readonly period_start: Date;
 };
 
-/** By which factor a row's amount changes the pool's sums. `reset` changes the limit, which `lockCurrentPool` does. */
+/** How a row's amount changes the pool's sums. `reset` changes only the limit, which `lockCurrentPool` handles. */
 const effects: Record<LedgerKind, { readonly used?: 1 | -1; readonly reserved?: 1 | -1; readonly granted?: 1 }> = {
   use: { used: 1 },
   refund: { used: -1 },
@@ -123,7 +123,7 @@ const effects: Record<LedgerKind, { readonly used?: 1 | -1; readonly reserved?: 
   reset: {},
 };
 
-// The sums and the ledger row change in one statement, so that they cannot differ.
+// Updates the sums and the ledger in one statement, so they can't differ.
 const insertMovement = prepared<LedgerRow, unknown[]>(
   'insert credit movement',
   `with change as (
@@ -144,7 +144,7 @@ const insertMovement = prepared<LedgerRow, unknown[]>(
     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, balance from pool returning *`,
 );
 
-/** Appends a row to the ledger and changes the pool's sums by it. */
+/** Appends a row to the ledger and updates the pool's sums. */
 export async function recordMovement(db: Db, movement: Movement, now: Date): Promise<LedgerRow> {
   const { workspace_id, period_start, kind, amount, user_id, app_id, operation, reference_id, note } = movement;
   const { used = 0, reserved = 0, granted = 0 } = effects[kind];

@@ -1,4 +1,4 @@
-// Owns the comparison of a pool's stored sums with the sums of its ledger.
+// Compares a pool's stored sums with the sums of its ledger.
 import { sql } from 'kysely';
 import type { Db } from '../../tables.ts';
 
@@ -9,16 +9,16 @@ export interface PoolKey {
 
 /** A stored sum that differs from the ledger. */
 export interface Mismatch extends PoolKey {
-  /** `used`, `reserved`, `granted`, `monthly_limit`, `open reservations`, `used by <user>`, `reserved by <user>`. */
+  /** `used`, `reserved`, `granted`, `monthly_limit`, `open reservations`, `used by <user>` or `reserved by <user>`. */
   readonly sum: string;
   readonly kept: number;
   readonly ledger: number;
 }
 
 /**
- * The stored sums of a pool that differ from its ledger. One statement reads one snapshot, so no lock is needed, and
- * concurrent movements cause no false mismatch. Rows are read from a day before the month, because clocks of processes
- * differ.
+ * Finds a pool's stored sums that differ from its ledger. A single statement reads one snapshot, so no lock is needed,
+ * and concurrent movements can't cause a false mismatch. The rows start a day before the month, because processes'
+ * clocks differ.
  */
 export async function listMismatches(db: Db, { workspace_id, period_start }: PoolKey): Promise<Mismatch[]> {
   const ofPool = sql`workspace_id = ${workspace_id} and period_start = ${period_start}`;

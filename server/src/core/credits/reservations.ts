@@ -1,16 +1,16 @@
-// Owns credit reservations (docs/api/credits.md): an operation that costs credits reserves an amount first, and
-// settles its true cost, or refunds it, when it ends.
+// Credit reservations (docs/api/credits.md). An operation that costs credits first reserves an amount. When it
+// ends, it settles the actual cost or refunds the reservation.
 //
 //   reserve 5   pool: reserved +5                       ledger: reserve 5
 //   settle 3    pool: reserved -5, used +3              ledger: release 5, use 3
 //   refund      pool: used -3                           ledger: refund 3
-//   no end      after its lease: pool: reserved -5      ledger: release 5
+//   neither     when the lease ends: pool: reserved -5  ledger: release 5
 //
-// A price that is known in advance, and charged in the transaction that begins the work, needs no reservation:
+// No reservation is needed if the price is known in advance and charged in the transaction that starts the work:
 //
 //   charge 2    pool: used +2                           ledger: use 2
 //
-// Lock order: a reservation before its pool, in every function.
+// Lock order: every function locks a reservation before its pool.
 import { sql } from 'kysely';
 import { prepared, transaction } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
@@ -21,25 +21,25 @@ import { getPoolBalance, lockCurrentPool, lockPool, recordMovement, startOfMonth
 
 export interface SpendRequest {
   readonly workspace_id: string;
-  /** The member whose limit applies; null: no member's, as for a workspace key. */
+  /** The member whose limit applies. Null if no member's limit applies, for example for a workspace key. */
   readonly user_id: string | null;
   readonly app_id: string | null;
   readonly operation: string;
-  /** What the credits are spent on: the id of a run or a message. */
+  /** The id of the run or message that the credits are spent on. */
   readonly reference_id: string | null;
-  /** The expected maximum cost; above 0. */
+  /** The expected maximum cost. Must be above 0. */
   readonly amount: number;
-  /** An open reservation is released after this time. Must be longer than the operation can take. */
+  /** How long until an open reservation is released. Must be longer than the operation can take. */
   readonly leaseMs: number;
 }
 
-/** What a caller must keep to settle or refund. */
+/** The data needed to settle or refund a reservation. */
 export interface Reservation {
   readonly workspace_id: string;
   readonly id: string;
 }
 
-/** Sets credits aside. 402 if the pool or the member's limit does not cover them. */
+/** Reserves credits. Throws 402 if the pool or the member's limit does not cover them. */
 export function reserve(db: Db, { leaseMs, ...spend }: SpendRequest, now: Date): Promise<Reservation> {
   return transaction(db, async (db) => {
     const { workspace_id, user_id, app_id, operation, reference_id, amount, period_start } = await take(
@@ -56,8 +56,8 @@ export function reserve(db: Db, { leaseMs, ...spend }: SpendRequest, now: Date):
 }
 
 /**
- * Charges a price that is known before the work begins. 402 if the pool or the member's limit does not cover it. There is no
- * reservation, so nothing can be refunded.
+ * Charges a price that is known before the work starts. Throws 402 if the pool or the member's limit does not cover it.
+ * There is no reservation, so the charge can't be refunded.
  */
 export async function charge(db: Db, price: Omit<SpendRequest, 'leaseMs'>, now: Date): Promise<void> {
   await transaction(db, (db) => take(db, 'use', price, now));
@@ -73,7 +73,10 @@ async function take(db: Db, kind: 'reserve' | 'use', spend: Omit<SpendRequest, '
   return movement;
 }
 
-/** 402 if the credits would not cover this. Nothing is set aside: for work that begins later and charges then. */
+/**
+ * Throws 402 if the pool or the member's limit would not cover this amount. Reserves nothing. For work that is started
+ * and charged later.
+ */
 export async function requireCredits(
   db: Db,
   { workspace_id, user_id, amount }: Pick<SpendRequest, 'workspace_id' | 'user_id' | 'amount'>,
@@ -84,7 +87,7 @@ export async function requireCredits(
   if (member_remaining !== null && member_remaining < amount) throw memberLimitReached();
 }
 
-/** Credits have four decimals. A computed cost may have more. */
+/** Rounds to four decimals, the precision of credits. A computed cost may have more. */
 function roundCredits(credits: number): number {
   if (!Number.isFinite(credits) || credits < 0) throw new RangeError('credits must be a number of at least 0');
   return Number(credits.toFixed(4));
@@ -94,7 +97,7 @@ const creditsExhausted = () =>
   new Problem(
     'payment_required',
     'credits_exhausted',
-    "The workspace doesn't have enough credits left this month. Ask the operator for more, or wait for the next month.",
+    "The workspace doesn't have enough credits left this month. Ask the operator for more, or wait until next month.",
   );
 
 const memberLimitReached = () =>
@@ -111,9 +114,9 @@ export interface Settlement {
 }
 
 /**
- * Charges the true cost, once; a repeated call returns the first outcome. A cost above the reservation is charged as
- * far as the pool and the member's limit cover it. The rest is not charged, and the ledger row notes it. After its
- * lease, a reservation covers nothing.
+ * Charges the actual cost once. A repeated call returns the first result. If the cost exceeds the reservation, the
+ * excess is charged only as far as the pool and the member's limit cover it, and the ledger row notes the actual cost.
+ * A released reservation covers nothing.
  */
 export function settle(db: Db, reservation: Reservation, trueCost: number, now: Date): Promise<Settlement> {
   const cost = roundCredits(trueCost);
@@ -123,14 +126,14 @@ export function settle(db: Db, reservation: Reservation, trueCost: number, now: 
     if (row.state === 'open') await recordMovement(db, { ...row, kind: 'release', note: null }, now);
     const own = row.state === 'open' ? row.amount : 0;
     const charged = cost <= own ? cost : Math.min(cost, Math.max(own, await getCoverage(db, row)));
-    const note = charged < cost ? `the true cost was ${cost}; the rest was not covered` : null;
+    const note = charged < cost ? `the actual cost was ${cost}; the rest was not covered` : null;
     if (cost > 0) await recordMovement(db, { ...row, kind: 'use', amount: charged, note }, now);
     await closeReservation(db, row, { state: 'settled', cost, charged }, now);
     return { cost, charged };
   });
 }
 
-/** Releases an open reservation, or refunds what was charged. A repeated call does nothing. */
+/** Releases an open reservation, or refunds the charged credits. A repeated call does nothing. */
 export function refund(db: Db, reservation: Reservation, now: Date): Promise<void> {
   return transaction(db, async (db) => {
     const row = await lockReservation(db, reservation);
@@ -144,11 +147,13 @@ export function refund(db: Db, reservation: Reservation, now: Date): Promise<voi
 
 const expiredBatchSize = 100;
 
-/** SQL for polling. */
+/** SQL that returns the milliseconds until the next open reservation expires. */
 export const expiredDueInMs = `select extract(epoch from expires_at - $1) * 1000 from credit_reservations
    where state = 'open' order by expires_at limit 1`;
 
-/** Releases reservations whose lease has ended. Returns how many. An error with one does not stop the others. */
+/**
+ * Releases reservations whose lease has ended, and returns their number. If one fails, the others are still released.
+ */
 export async function releaseExpired(db: Db, now: Date): Promise<number> {
   const { rows } = await sql<Reservation>`/* service */ select workspace_id, id from credit_reservations
     where state = 'open' and expires_at <= ${now} order by expires_at limit ${expiredBatchSize}`.execute(db);
@@ -172,7 +177,10 @@ async function release(db: Db, row: ReservationRow, note: string | null, now: Da
 
 const retentionMs = 90 * 24 * 60 * 60 * 1000;
 
-/** Removes reservations that were closed 90 days ago. The ledger keeps their movements. Returns how many. */
+/**
+ * Removes reservations that were closed at least 90 days ago, and returns their number. Their movements stay in the
+ * ledger.
+ */
 export async function removeOldReservations(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - retentionMs);
   const { numAffectedRows } = await sql`/* service */ delete from credit_reservations where (workspace_id, id) in (
@@ -182,7 +190,7 @@ export async function removeOldReservations(db: Db, now: Date): Promise<number> 
   return Number(numAffectedRows ?? 0);
 }
 
-/** How much the pool and the member's limit cover now. Locks the pool. */
+/** The credits that the pool and the member's limit currently cover. Locks the pool. */
 async function getCoverage(db: Db, { workspace_id, user_id, period_start }: ReservationRow): Promise<number> {
   await lockPool(db, workspace_id, period_start);
   const { pool_remaining, member_remaining } = await getPoolBalance(db, workspace_id, user_id, period_start);
@@ -199,7 +207,7 @@ type ReservationRow = Pick<
   'workspace_id' | 'id' | 'period_start' | 'user_id' | 'app_id' | 'operation' | 'reference_id' | 'amount' | 'state'
 > & { readonly cost: number | null; readonly charged: number | null };
 
-// Other transactions wait for the pool while these run, so they are prepared.
+// Prepared, because other transactions wait for the pool's lock while these statements run.
 const insertReservation = prepared<never, unknown[]>(
   'insert credit reservation',
   `insert into credit_reservations (workspace_id, id, period_start, user_id, app_id, operation, reference_id, amount,
@@ -235,11 +243,11 @@ async function closeReservation(
 export interface Grant {
   readonly amount: number;
   readonly note: string;
-  /** Who granted it. */
+  /** The operator who granted the credits. */
   readonly user_id: string | null;
 }
 
-/** Adds to this month's pool; a negative amount takes from it. */
+/** Adds credits to this month's pool. A negative amount removes credits. */
 export function grant(db: Db, workspace_id: string, newGrant: Grant, now: Date): Promise<LedgerRow> {
   const period_start = startOfMonth(now);
   return transaction(db, async (db) => {
@@ -249,7 +257,9 @@ export function grant(db: Db, workspace_id: string, newGrant: Grant, now: Date):
   });
 }
 
-/** Cancels grants of this month and later in an imported workspace: no operator of this installation made them. */
+/**
+ * Cancels an imported workspace's grants from this month onwards, because no operator of this installation made them.
+ */
 export async function withdrawGrants(db: Db, workspace_id: string, now: Date): Promise<void> {
   const pools = await db
     .selectFrom('credit_pools')
@@ -265,6 +275,6 @@ export async function withdrawGrants(db: Db, workspace_id: string, now: Date): P
   }
 }
 
-/** Writes a changed limit of the workspace to the ledger now. Otherwise the next reservation would. */
+/** Records a changed workspace limit in the ledger immediately, instead of at the next reservation. */
 export const syncPoolLimit = (db: Db, workspace_id: string, now: Date): Promise<unknown> =>
   transaction(db, (db) => lockCurrentPool(db, workspace_id, null, now));

@@ -1,11 +1,12 @@
-// Owns accounts: users by e-mail address, sessions, one-time tokens and links, and the revoking of credentials.
+// Accounts: users by e-mail address, sessions, one-time tokens and links, and the revocation of credentials.
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { takeAdvisoryLock } from '../../kit/db/database.ts';
-import { nameClient } from '../../kit/http/client-address.ts';
+import { nameClient } from '../../kit/http/connection/client-address.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { Caller, SelfAccess, Visitor, WorkspaceAccess } from '../auth/proofs.ts';
+import { writeSessionCookie } from '../auth/session-cookie.ts';
 import type { CredentialKind, Pepper } from '../auth/tokens.ts';
 import { describeBrowser } from './browsers.ts';
 import { rememberPlace } from './sign-in-addresses.ts';
@@ -13,7 +14,7 @@ import { insertCredential, type TokenKeys } from './users.ts';
 
 const sessionDays = 30;
 
-/** A proof, or anything else that names a workspace. */
+/** A proof, or any other value with a workspace id. */
 type WorkspaceRef = Pick<WorkspaceAccess, 'workspace_id'>;
 
 export const findUserByEmail = (db: Db, email: string) =>
@@ -21,6 +22,10 @@ export const findUserByEmail = (db: Db, email: string) =>
 
 export const getUser = (db: Db, id: string) =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+
+/** Locks the account until the transaction ends, so it can be compared with a change. */
+export const lockUser = (db: Db, id: string) =>
+  db.selectFrom('users').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirstOrThrow();
 
 export const saveName = (db: Db, id: string, full_name: string, now: Date) =>
   db
@@ -30,16 +35,25 @@ export const saveName = (db: Db, id: string, full_name: string, now: Date) =>
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** The calling user. Every caller is one, except workspace keys, which routes that call this do not accept. */
+/**
+ * Returns the calling user. Every caller except a workspace key is a user, and the routes that use this function do not
+ * accept workspace keys.
+ */
 export function getCallingUser({ caller: { user_id, email } }: SelfAccess): { id: string; email: string } {
   if (user_id === null || email === null) throw new Error('the caller is not a user');
   return { id: user_id, email };
 }
 
-/** Creates a browser session at this address. Returns the value of its cookie, which is not stored. */
+export interface SessionDeps {
+  readonly tokenKeys: TokenKeys;
+  /** Whether BASE_URL uses https. The session cookie is then `Secure`, and its name keeps other hosts from setting it. */
+  readonly secureCookie: boolean;
+}
+
+/** Creates a browser session and records where it was started. Returns the cookie's value, which is not stored. */
 export async function createSession(
   db: Db,
-  keys: TokenKeys,
+  { tokenKeys: keys, secureCookie }: SessionDeps,
   user_id: string,
   { ip, user_agent }: Pick<Visitor, 'ip' | 'user_agent'>,
   now: Date,
@@ -55,6 +69,7 @@ export async function createSession(
       workspace_id: null,
       permission: 'full_access',
       expires_at,
+      host_cookie: secureCookie,
       address: nameClient(ip),
       browser,
     },
@@ -65,7 +80,7 @@ export async function createSession(
   return token;
 }
 
-/** Who calls, for people to read: an e-mail address, or the name of a workspace key. */
+/** Returns a readable name for the caller: an e-mail address, or a workspace key's name. */
 export async function nameCaller(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<string> {
   if (caller.email !== null) return caller.email;
   const key = await db
@@ -77,17 +92,14 @@ export async function nameCaller(db: Db, { caller, workspace_id }: WorkspaceAcce
   return `workspace key ${key?.name ?? ''}`.trim();
 }
 
-/** The headers that set the session cookie. */
-export function sessionCookie(token: string, secure: boolean): Record<string, string> {
-  const age = sessionDays * 24 * 60 * 60;
-  const cookie = `plinth_session=${token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=${age}${secure ? '; Secure' : ''}`;
-  return { 'set-cookie': cookie };
-}
+/** Returns the header that sets the session cookie. */
+export const sessionCookie = (token: string, isHttps: boolean) =>
+  writeSessionCookie(token, sessionDays * 24 * 60 * 60, isHttps);
 
 const sessionsOf = (db: Db, user_id: string) =>
   db.deleteFrom('credentials').where('user_id', '=', user_id).where('kind', '=', 'session');
 
-/** Removes a user's sessions: all of them, or all except one. Returns the ids of those that were removed. */
+/** Removes a user's sessions, except the one with the id `exceptId`. Returns the ids of the removed sessions. */
 export async function endSessions(db: Db, user_id: string, exceptId: string | null): Promise<string[]> {
   let sessions = sessionsOf(db, user_id);
   if (exceptId !== null) sessions = sessions.where('id', '<>', exceptId);
@@ -98,7 +110,7 @@ export async function endSession(db: Db, user_id: string, id: string): Promise<v
   await sessionsOf(db, user_id).where('id', '=', id).execute();
 }
 
-/** The workspaces of a user; for a token, only the one that it is bound to. */
+/** Lists a user's workspaces. A token sees only the workspace that it is bound to. */
 export function listWorkspacesOf(db: Db, { user_id, workspace_id }: Pick<Caller, 'user_id' | 'workspace_id'>) {
   let workspaces = db
     .selectFrom('memberships')
@@ -114,15 +126,15 @@ export function listWorkspacesOf(db: Db, { user_id, workspace_id }: Pick<Caller,
 }
 
 /**
- * Creating a token or workspace key and revoking one take the same lock, so that a token that is being revoked can't
- * create a credential that survives it.
+ * Taken when a token or workspace key is created or revoked, so a token that is being revoked can't create a credential
+ * that outlives it.
  */
 export const lockCredentials = (db: Db, { workspace_id }: WorkspaceRef): Promise<void> =>
   takeAdvisoryLock(db, `credentials of ${workspace_id}`);
 
 /**
- * Revokes one credential of the workspace, or all tokens of one person in it, and every token and workspace key that was
- * created with them. Returns what was revoked.
+ * Revokes one of the workspace's credentials, or all of a person's tokens in it, together with every token and
+ * workspace key created with them. Returns the revoked credentials.
  */
 export async function revokeWithDescendants(
   db: Db,
@@ -152,7 +164,7 @@ export interface RevokedInWorkspace {
   readonly ids: readonly string[];
 }
 
-/** Ends the person's sessions, tokens and personal keys, and the workspace keys that were created with their tokens. */
+/** Ends the person's sessions, tokens and personal keys, and the workspace keys created with those tokens. */
 export async function endCredentials(db: Db, user_id: string, now: Date): Promise<RevokedInWorkspace[]> {
   await endSessions(db, user_id, null);
   await db
@@ -166,7 +178,7 @@ export async function endCredentials(db: Db, user_id: string, now: Date): Promis
     .selectFrom('memberships')
     .select('workspace_id')
     .where('user_id', '=', user_id)
-    .orderBy('workspace_id') // each one is locked: always in the same order
+    .orderBy('workspace_id') // a fixed order, because each workspace is locked
     .execute();
   const revoked: RevokedInWorkspace[] = [];
   for (const { workspace_id } of memberships) {
@@ -176,7 +188,10 @@ export async function endCredentials(db: Db, user_id: string, now: Date): Promis
   return revoked;
 }
 
-/** A token for the first set-up; undefined once a user exists. Each start creates one, and set-up ends all of them. */
+/**
+ * Creates a token for the initial setup. Undefined once a user exists. Each start of the server creates a token, and
+ * completing the setup invalidates all of them.
+ */
 export async function createSetupToken(db: Db, pepper: Pepper, now: Date): Promise<string | undefined> {
   if (await isInitialised(db)) return undefined;
   const token = newOneTimeToken();
@@ -192,11 +207,11 @@ export const isInitialised = async (db: Db): Promise<boolean> =>
 
 const linkMs = 60 * 60 * 1000;
 
-/** A link that sets a new password, once, within an hour. */
+/** Creates a link for setting a new password. The link can be used once, within an hour. */
 export async function createResetLink(
   db: Db,
-  user_id: string,
   pepper: Pepper,
+  user_id: string,
   baseUrl: string,
   now: Date,
 ): Promise<string> {
@@ -209,7 +224,7 @@ export async function createResetLink(
   return `${baseUrl}/reset-password#${token}`;
 }
 
-// ---- one-time tokens: set-up, password links and invitations. Only their keyed hash is stored.
+// ---- one-time tokens for setup, password links and invitations. Only their keyed hash is stored.
 
 export const newOneTimeToken = (): string => randomBytes(32).toString('base64url');
 

@@ -1,15 +1,15 @@
-// Owns the addresses of published apps: each on a host of its own, or all of them below /p/ on the host of the API.
+// The addresses of published apps. Either each app has its own host, or all apps are below /p/ on the API's host.
 
 export interface AppAddresses {
-  /** Pages have no origin of their own, because they are below /p/: browsers run them in a sandbox. */
+  /** True if apps are below /p/. Browsers then sandbox their pages, which have no origin of their own. */
   readonly areSandboxed: boolean;
-  /** Where people open the app. Ends with a slash. */
+  /** The app's address, ending with a slash. */
   urlOf(slug: string): string;
-  /** The slug of the app whose pages would have this web origin; undefined if it is not that of an app. */
+  /** The slug of the app that is served from this origin, if any. */
   slugOf(origin: string): string | undefined;
 }
 
-/** Hosts of apps have the scheme and the port of `baseUrl`: `https://orders.apps.example`. */
+/** An app's host uses the scheme and port of `baseUrl`. Example: `https://orders.apps.example`. */
 export function createAppAddresses(baseUrl: string, appsDomain: string | undefined): AppAddresses {
   if (appsDomain === undefined)
     return { areSandboxed: true, urlOf: (slug) => `${baseUrl}/p/${slug}/`, slugOf: () => undefined };

@@ -1,4 +1,4 @@
-// Owns the query behind `listApps` and `listAgents`: the apps that the caller can see, sorted and filtered.
+// The query behind `listApps` and `listAgents`: the apps that the caller can see, sorted and filtered.
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Position } from '../../kit/http/cursor.ts';
@@ -17,7 +17,7 @@ const sortKeys = {
   name: sql<string>`lower(apps.name) collate "C"`,
 };
 
-/** Apps of all types. Reads one row more than the limit. */
+/** Selects apps of all types. Returns one row more than the limit. */
 export function selectAppList(db: Db, access: WorkspaceAccess, query: AppList, after: Position | undefined) {
   const { column, descending } = sortOf(query.sort);
   const key = sortKeys[column];
@@ -38,7 +38,7 @@ export function selectAppList(db: Db, access: WorkspaceAccess, query: AppList, a
   return apps;
 }
 
-/** Uses the sort key that the database computed, because its lower case differs from JavaScript's. */
+/** Uses the sort key from the database, because PostgreSQL and JavaScript convert to lower case differently. */
 export const getListPosition = ({ sort_key, id }: Pick<AppListRow, 'sort_key' | 'id'>): Position => [
   sort_key instanceof Date ? sort_key.toISOString() : sort_key,
   id,

@@ -1,5 +1,5 @@
-// Owns the rows of apps and their shares: creating, changing, and selecting the apps that a caller can see. The
-// contents of an app belong to the features.
+// The rows of apps and their shares: creating and changing them, and selecting the apps that a caller can see. An
+// app's contents belong to the features.
 import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
 import { sendWithNext } from '../../kit/db/send.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
@@ -9,7 +9,7 @@ import type { AppAccess, AppReach, AppRow, WorkspaceAccess } from '../auth/proof
 
 type AppQuery = SelectQueryBuilder<Tables, 'apps', object>;
 
-/** The apps of the workspace that the caller can see. The same rule as `deriveAppRole`, as a query. */
+/** Selects the apps in the workspace that the caller can see. Implements `deriveAppRole` as a query. */
 export function selectVisibleApps(
   db: Db,
   access: WorkspaceAccess,
@@ -37,7 +37,7 @@ const sharedWith = (is: ExpressionBuilder<Tables, 'apps'>, userId: string) =>
       .select('app_shares.app_id'),
   );
 
-/** The apps among these ids that the caller can see. The ids may be malformed. */
+/** Lists which of the given apps the caller can see. The ids may be malformed. */
 export async function listVisibleApps(db: Db, access: WorkspaceAccess, ids: readonly string[]) {
   const wellFormed = ids.filter((id) => idOrNull(id) !== null);
   if (wellFormed.length === 0) return [];
@@ -56,7 +56,9 @@ export interface NewApp {
   readonly logo_url?: string;
 }
 
-/** Its owner is the caller; for a workspace key, the owner of the workspace. */
+/**
+ * The caller becomes the app's owner. If the caller is a workspace key, the workspace's owner becomes the app's owner.
+ */
 export async function insertApp(db: Db, access: WorkspaceAccess, app: NewApp, now: Date): Promise<AppRow> {
   const owner = await getNewAppOwner(db, access);
   for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -89,7 +91,7 @@ function getNewAppOwner(db: Db, { caller, workspace_id }: WorkspaceAccess): Prom
     .executeTakeFirstOrThrow();
 }
 
-/** 404 if the app was moved to or from the trash since the guard read it. */
+/** Throws 404 if the app has been moved to or from the trash since the guard read it. */
 export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tables['apps']>) {
   const { id, workspace_id, deleted_date } = access.app;
   try {
@@ -113,7 +115,7 @@ export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tabl
   throw notFound('app_not_found');
 }
 
-/** Nothing of the app is published. */
+/** The column values of an unpublished app. */
 export const unpublished = {
   live_deployment_id: null,
   published_revision: null,
@@ -121,11 +123,14 @@ export const unpublished = {
   published_by: null,
 } as const;
 
-/** An app in the trash is not published, and is restored unpublished. */
+/** Also unpublishes the app. It stays unpublished after it is restored. */
 export const trashApp = (db: Db, access: AppAccess, now: Date) =>
   saveApp(db, access, { ...unpublished, deleted_date: now, updated_date: now });
 
-/** Takes an app out of the trash. The tokens and links of its app users, which are not valid in the trash, are removed. */
+/**
+ * Restores an app from the trash. Removes its app users' tokens and links, so those from before the deletion stay
+ * invalid.
+ */
 export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
   const { id, workspace_id } = access.app;
   await db
@@ -137,7 +142,7 @@ export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
   return saveApp(db, access, { deleted_date: null, updated_date: now });
 }
 
-/** Locks the app's row until the transaction ends. 404 if the app was deleted since the guard read it. */
+/** Locks the app's row until the transaction ends. Throws 404 if the app has been deleted since the guard read it. */
 export async function lockApp(db: Db, { app }: AppReach) {
   const row = await db
     .selectFrom('apps')
@@ -151,7 +156,7 @@ export async function lockApp(db: Db, { app }: AppReach) {
   return row;
 }
 
-/** The app as it is now; undefined if it was deleted. */
+/** Reads the app's current state. Undefined if it was deleted. */
 export const findApp = (db: Db, { app }: AppAccess): Promise<AppRow | undefined> =>
   db
     .selectFrom('apps')
@@ -165,7 +170,7 @@ export const findApp = (db: Db, { app }: AppAccess): Promise<AppRow | undefined>
 
 type AppStatus = Pick<AppRow, 'status_state' | 'status_message' | 'status_error_source'>;
 
-/** Also for an app in the trash. Locks the app's row until the transaction ends. */
+/** Also works for an app in the trash. Locks the app's row until the transaction ends. */
 export async function saveAppStatus(
   db: Db,
   { workspace_id, app_id }: { workspace_id: string; app_id: string },
@@ -174,7 +179,7 @@ export async function saveAppStatus(
   await db.updateTable('apps').set(status).where('workspace_id', '=', workspace_id).where('id', '=', app_id).execute();
 }
 
-/** Counts a change of the app's contents. Locks the app's row until the transaction ends. */
+/** Increments the app's revision after a change to its contents. Locks the app's row until the transaction ends. */
 export async function incrementRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
   return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;
 }
@@ -189,7 +194,7 @@ const shares = (db: Db, { app }: AppAccess) =>
 
 export const listShares = (db: Db, access: AppAccess) => shares(db, access).orderBy('users.email').execute();
 
-/** Under the members lock. */
+/** The caller must hold the members lock. */
 export function saveShare(
   db: Db,
   { app }: AppAccess,

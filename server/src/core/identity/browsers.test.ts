@@ -1,4 +1,4 @@
-// The names of browsers, by what real ones send.
+// Tests browser names with headers that real browsers send.
 import { describe, expect, it } from 'vitest';
 import { describeBrowser } from './browsers.ts';
 

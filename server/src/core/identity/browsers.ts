@@ -1,7 +1,8 @@
-// Owns the names of browsers, for people who look at their sessions. A browser says of itself what it likes, so a name is a
-// hint and decides nothing else.
+// The browser names that people see in their list of sessions. A browser can send any user agent, so the name is
+// only a hint, and no decision depends on it.
 
-// In this order, because most browsers also name others: Edge says Chrome, and Chrome says Safari.
+// The order matters, because most user agents also contain other browsers' names: Edge's contains Chrome, and Chrome's
+// contains Safari.
 const families: readonly [name: string, mark: RegExp][] = [
   ['Edge', /\bEdg(e|A|iOS)?\//],
   ['Opera', /\b(OPR|Opera)\//],
@@ -22,7 +23,10 @@ const systems: readonly [name: string, mark: RegExp][] = [
 const findName = (names: typeof families, userAgent: string): string | undefined =>
   names.find(([, mark]) => mark.test(userAgent))?.[0];
 
-/** `Firefox on Linux`: without versions, so that an update makes no other browser. `unknown browser` for programs. */
+/**
+ * Example: `Firefox on Linux`. Versions are left out, so a browser keeps its name after an update. Programs are named
+ * `unknown browser`.
+ */
 export function describeBrowser(userAgent: string | undefined): string {
   const family = findName(families, userAgent ?? '');
   if (family === undefined) return 'unknown browser';

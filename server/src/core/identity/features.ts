@@ -1,10 +1,10 @@
-// Owns the feature switches that operators set per workspace.
+// The feature switches that operators set for each workspace.
 import type { Db } from '../../tables.ts';
 
 export const defaultFeatures = { dependency_scan: true, static_code_default: false, model_analysis: true };
 export type Features = typeof defaultFeatures;
 
-/** Those that an operator has not set have their default. */
+/** Switches that no operator has set keep their default. */
 export async function readFeatures(db: Db, access: { readonly workspace_id: string }): Promise<Features> {
   const row = await db
     .selectFrom('workspaces')

@@ -1,4 +1,4 @@
-// Owns invitations to a workspace: their links, their acceptance, and the apps that are shared with invited people.
+// Invitations to a workspace: their links, their acceptance, and the apps shared with invited people.
 import { type Selectable, sql, type Updateable } from 'kysely';
 import { sendWithNext } from '../../kit/db/send.ts';
 import { newId } from '../../kit/ids.ts';
@@ -31,7 +31,7 @@ const invitationColumns = [
 const invitations = (db: Db, { workspace_id, id }: InvitationRef) =>
   db.updateTable('invitations').where('workspace_id', '=', workspace_id).where('id', '=', id);
 
-/** Invitations that were not accepted, pending or expired. */
+/** Selects invitations that have not been accepted, whether pending or expired. */
 export const selectOpenInvitations = (db: Db, { workspace_id }: WorkspaceRef, emails: readonly string[]) =>
   db
     .selectFrom('invitations')
@@ -43,7 +43,7 @@ export const selectOpenInvitations = (db: Db, { workspace_id }: WorkspaceRef, em
 export const findOpenInvitation = (db: Db, workspace: WorkspaceRef, email: string): Promise<Invitation | undefined> =>
   selectOpenInvitations(db, workspace, [email]).executeTakeFirst();
 
-/** Under the members lock. */
+/** The caller must hold the members lock. */
 export const saveInvitation = (db: Db, key: InvitationRef, change: Updateable<Tables['invitations']>): Promise<void> =>
   sendWithNext(db, invitations(db, key).set(change).compile());
 
@@ -55,7 +55,7 @@ export async function removeInvitation(db: Db, { workspace_id, id }: InvitationR
 
 const linkMs = 60 * 24 * 60 * 60 * 1000;
 
-/** An invitation with the token of its link, which is not stored. */
+/** An invitation with its link's token, which is not stored. */
 export type InvitationWithToken = Invitation & { readonly token: string };
 
 type InvitationTerms = Pick<Invitation, 'email' | 'role' | 'assigned_via'>;
@@ -74,12 +74,12 @@ function newLink(access: WorkspaceAccess, pepper: Pepper, now: Date) {
   };
 }
 
-/** Under the members lock. */
+/** The caller must hold the members lock. */
 export async function insertInvitation(
   db: Db,
+  pepper: Pepper,
   access: WorkspaceAccess,
   terms: InvitationTerms,
-  pepper: Pepper,
   now: Date,
 ): Promise<InvitationWithToken> {
   const link = newLink(access, pepper, now);
@@ -94,13 +94,12 @@ export async function insertInvitation(
   return { ...invitation, accepted_at: null, accepted_by: null, token: link.token };
 }
 
-/** Under the members lock. Replaces the link by a new one that is valid for 60 days. */
+/** Replaces the link with a new one that is valid for 60 days. The caller must hold the members lock. */
 export async function renewInvitation(
   db: Db,
-  access: WorkspaceAccess,
-  invitation: Invitation,
-  terms: Partial<InvitationTerms>,
   pepper: Pepper,
+  access: WorkspaceAccess,
+  { invitation, terms }: { readonly invitation: Invitation; readonly terms: Partial<InvitationTerms> },
   now: Date,
 ): Promise<InvitationWithToken> {
   const link = newLink(access, pepper, now);
@@ -109,14 +108,14 @@ export async function renewInvitation(
   return { ...invitation, ...change, token: link.token };
 }
 
-/** Records that the link was sent to the invited address, unless it was replaced meanwhile. */
-export async function markMailed(db: Db, { token, ...invitation }: InvitationWithToken, pepper: Pepper): Promise<void> {
+/** Records that the link was sent to the invited address, unless the link has been replaced in the meantime. */
+export async function markMailed(db: Db, pepper: Pepper, { token, ...invitation }: InvitationWithToken): Promise<void> {
   await invitations(db, invitation).where('hash', '=', hashOneTimeToken(token, pepper)).set({ mailed: true }).execute();
 }
 
 /**
- * An invitation with its workspace and the account that must accept it, if there is one. A link that was mailed proves the
- * address, so an account with an address that was not proven before does not count.
+ * An invitation with its workspace, and the account that must accept it, if there is one. For a mailed invitation, an
+ * account with an unverified address is ignored, because using the mailed link verifies the address.
  */
 export type InvitationDetails = Invitation & {
   readonly workspace_name: string;
@@ -125,8 +124,8 @@ export type InvitationDetails = Invitation & {
 };
 
 /**
- * By the token of a link, hashed with each configured pepper. An invitation that was accepted is found while the person is
- * a member: afterwards the link is void.
+ * Finds an invitation by its link's token, hashed with each configured pepper. An accepted invitation is found only
+ * while the person is a member.
  */
 export async function findInvitationByToken(
   db: Db,
@@ -144,7 +143,7 @@ export async function findInvitationByToken(
   return rows[0];
 }
 
-/** Makes the person a member with the invitation's role, and turns the invitation's shares into theirs. */
+/** Makes the person a member with the invitation's role, and transfers the invitation's shares to them. */
 export async function acceptInvitation(db: Db, invitation: Invitation, user_id: string, now: Date): Promise<void> {
   const { workspace_id, id, role, assigned_via } = invitation;
   await db
@@ -159,14 +158,14 @@ export async function acceptInvitation(db: Db, invitation: Invitation, user_id: 
   await saveInvitation(db, invitation, { accepted_at: now, accepted_by: user_id });
 }
 
-/** Removes accepted invitations whose link has expired. Returns how many. */
+/** Removes accepted invitations whose link has expired, and returns their number. */
 export async function removeAcceptedInvitations(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } =
     await sql`/* service */ delete from invitations where accepted_at is not null and expires_at <= ${now}`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 
-// ---- apps that are shared with invited people
+// ---- apps shared with invited people
 
 const invitedShares = (db: Db, { app }: AppAccess) =>
   db
@@ -219,7 +218,7 @@ export async function removeInvitedShare(
   return left !== undefined;
 }
 
-/** A viewer of the workspace can't edit an app, so an invited viewer's shares become viewer shares. */
+/** Downgrades the invited person's shares to viewer, because a viewer of the workspace can't edit an app. */
 export function limitInvitedSharesToViewer(db: Db, { workspace_id, id }: InvitationRef): Promise<void> {
   const shares = db.updateTable('invitation_shares').where('workspace_id', '=', workspace_id);
   return sendWithNext(db, shares.where('invitation_id', '=', id).set({ role: 'viewer' }).compile());

@@ -1,4 +1,4 @@
-// Owns which e-mail addresses count as one mailbox, for limits on mails to one person.
+// Decides which e-mail addresses count as one mailbox, for limits on e-mails to one person.
 
-/** Without a tag: ann+shop@example.com usually is ann@example.com. */
+/** Removes the tag, because ann+shop@example.com is usually the same mailbox as ann@example.com. */
 export const nameMailbox = (email: string): string => email.replace(/\+[^@]*/, '');

@@ -1,4 +1,4 @@
-// Owns memberships: finding, changing and removing them, with the member's apps, shares and tokens in the workspace.
+// Memberships: finding, changing and removing them, together with the member's apps, shares and tokens.
 import { sql, type Updateable } from 'kysely';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { sendTogether, sendWithNext } from '../../kit/db/send.ts';
@@ -8,11 +8,12 @@ import type { WorkspaceRole } from '../auth/roles.ts';
 import { revokeWithDescendants } from './accounts.ts';
 import { type Invitation, selectOpenInvitations } from './invitations.ts';
 
-/** A proof, or anything else that names a workspace. */
+/** A proof, or any other value with a workspace id. */
 type WorkspaceRef = Pick<WorkspaceAccess, 'workspace_id'>;
 
 /**
- * Runs one change of a workspace's members at a time, because "one owner" and "member or invited" span several rows.
+ * Serialises changes to a workspace's members, because two rules span several rows: a workspace has exactly one owner,
+ * and a person is either a member or invited.
  */
 export const withMembersLock = <Result>(
   db: Db,
@@ -47,11 +48,11 @@ const members = (db: Db, { workspace_id }: WorkspaceRef) =>
       'memberships.credit_limit',
     ]);
 
-/** A member of the workspace by e-mail address, in any case. */
+/** Finds a member of the workspace by e-mail address, ignoring case. */
 export const findMember = (db: Db, workspace: WorkspaceRef, email: string): Promise<Member | undefined> =>
   members(db, workspace).where('users.email', '=', email.toLowerCase()).executeTakeFirst();
 
-/** As `findMember`, with the role that the app is shared with them in; null if it is not. */
+/** Like `findMember`, with the role of the member's share. Null if the app is not shared with them. */
 export const findMemberWithShare = (db: Db, { app }: AppAccess, email: string) =>
   members(db, app)
     .leftJoin('app_shares', (join) =>
@@ -67,7 +68,7 @@ export const findMemberWithShare = (db: Db, { app }: AppAccess, email: string) =
 export const getOwner = (db: Db, workspace: WorkspaceRef): Promise<Member> =>
   members(db, workspace).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
 
-/** Nothing is sent to an address that was not proven: it may be a stranger's. */
+/** Leaves out unverified addresses, because they may belong to strangers. */
 const membersToMail = (db: Db, workspace: WorkspaceRef) =>
   members(db, workspace)
     .where('memberships.access_state', '=', 'active')
@@ -78,7 +79,7 @@ const membersToMail = (db: Db, workspace: WorkspaceRef) =>
 const selectOwnerOf = (db: Db, workspace: WorkspaceRef, app_id: string) =>
   db.selectFrom('apps').where('workspace_id', '=', workspace.workspace_id).where('id', '=', app_id).select('owner_id');
 
-/** The e-mail addresses of the people responsible for an app: its owner, and the owner and admins of the workspace. */
+/** Lists the e-mail addresses of the people responsible for an app: its owner, and the workspace's owner and admins. */
 export async function listResponsibleEmails(db: Db, workspace: WorkspaceRef, app_id: string): Promise<string[]> {
   const rows = await membersToMail(db, workspace)
     .where((is) =>
@@ -91,7 +92,7 @@ export async function listResponsibleEmails(db: Db, workspace: WorkspaceRef, app
   return rows.map((row) => row.email);
 }
 
-/** The e-mail addresses of an app's owner and of another member, if they can be mailed. */
+/** Lists the e-mail addresses of an app's owner and another member, if they may be mailed. */
 export async function listEmailsOfOwnerAnd(
   db: Db,
   workspace: WorkspaceRef,
@@ -104,10 +105,10 @@ export async function listEmailsOfOwnerAnd(
   return rows.map((row) => row.email);
 }
 
-/** An entry of the members list: a member, or an invited person. */
+/** An entry in the members list: a member or an invited person. */
 export type MemberOrInvitation = ({ readonly joined: true } & Member) | ({ readonly joined: false } & Invitation);
 
-/** By e-mail address. An invitation that was accepted is not included. */
+/** Finds members and invitations by e-mail address, leaving out accepted invitations. */
 export async function findMembersOrInvitations(
   db: Db,
   workspace: WorkspaceRef,
@@ -125,7 +126,7 @@ export async function findMembersOrInvitations(
   ]);
 }
 
-/** Under the members lock. */
+/** The caller must hold the members lock. */
 export function saveMember(
   db: Db,
   { workspace_id }: WorkspaceRef,
@@ -136,16 +137,16 @@ export function saveMember(
   return sendWithNext(db, members.where('user_id', '=', user_id).set(change).compile());
 }
 
-/** A viewer of the workspace can't edit an app, so their shares become viewer shares. */
+/** Downgrades the member's shares to viewer, because a viewer of the workspace can't edit an app. */
 export function limitSharesToViewer(db: Db, { workspace_id }: WorkspaceRef, user_id: string): Promise<void> {
   const shares = db.updateTable('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', user_id);
   return sendWithNext(db, shares.set({ role: 'viewer' }).compile());
 }
 
 /**
- * Removes a membership with the person's shares, invitations and tokens in the workspace, and the workspace keys that
- * were created with these tokens. Their apps pass to `owner_id`, and their sessions no longer remember the workspace.
- * Returns how many apps passed, and how many tokens and keys were revoked.
+ * Removes a membership with the person's shares, invitations and tokens in the workspace, and the workspace keys
+ * created with those tokens. Transfers their apps to `owner_id`, and clears the workspace from their sessions. Returns
+ * how many apps were transferred, and how many tokens and keys were revoked.
  */
 export async function removeMembership(
   db: Db,

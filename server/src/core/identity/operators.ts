@@ -1,11 +1,14 @@
-// Owns who is an operator of the installation, and whether anybody is.
+// The installation's operators.
 import { takeAdvisoryLock } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 
-/** Until the transaction ends, no other one takes an operator away: two could otherwise each leave the other's. */
+/**
+ * Prevents other transactions from removing an operator until this one ends. Otherwise two concurrent transactions
+ * could remove the last two operators.
+ */
 export const lockOperators = (db: Db): Promise<void> => takeAdvisoryLock(db, 'operators');
 
-/** Whether somebody else is an operator and can act as one. */
+/** Whether there is another operator whose account is active. */
 export const hasOtherOperator = async (db: Db, user_id: string): Promise<boolean> =>
   (await db
     .selectFrom('users')

@@ -1,8 +1,8 @@
-// Tests that hashing passwords is bounded, and that addresses take turns.
+// Tests that password hashing is limited, and that client addresses take turns.
 import { describe, expect, it } from 'vitest';
 import { hashPassword, isMatchingPassword } from './passwords.ts';
 
-const stored = 'argon2id$8$1$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI'; // cheap to check
+const stored = 'argon2id$8$1$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI'; // a cheap hash
 
 describe('hashing passwords', () => {
   it('is refused with 503 while sixty others of the address wait, with no effect on other addresses', async () => {

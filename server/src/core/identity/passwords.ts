@@ -1,10 +1,10 @@
-// Owns passwords: hashing with argon2id, the rules for a new password, and a check that takes the same time for an
-// unknown person.
+// Passwords: hashing with argon2id, the rules for new passwords, and a check that takes as long for an unknown
+// person as for a known one.
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { createGroupedGate, GateClosed, type Leave } from '../../kit/fair-gate.ts';
-import { nameClient } from '../../kit/http/client-address.ts';
+import { nameClient } from '../../kit/http/connection/client-address.ts';
 import { newPassword } from '../../kit/http/shapes.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -17,7 +17,7 @@ const commonPasswords = new Set(readFileSync(new URL('./common-passwords.txt', i
 
 export const NewPassword = newPassword(12, 256, (password) => commonPasswords.has(password.toLowerCase()));
 
-/** Whom hashing keeps waiting: a client address, of the people of the installation or of the users of one app. */
+/** The client that waits for hashing: an IP address, and the app if the client is one of its users. */
 export interface HashingClient {
   readonly ip: string;
   readonly app_id?: string;
@@ -36,8 +36,9 @@ export async function hashPassword(password: string, client: HashingClient): Pro
   ].join('$');
 }
 
-// A hash occupies a core. Strangers who try passwords get one core of a process between them. Apps and the people of the
-// installation take turns, and within each of these addresses do, so that nobody waits for the queue of another address or app.
+// Hashing occupies a CPU core. A process computes one hash at a time, so strangers who try passwords can't occupy more
+// than one core. Each app's users form a group, and so do the installation's people. The groups take turns, and so do
+// the addresses within a group, so no one has to wait for the queue of another address or app.
 const hashing = createGroupedGate({ inAll: 1, perOwner: 1, maxWaitingOfOwner: 60, maxWaitMs: 15_000 });
 
 async function deriveTag(
@@ -60,12 +61,12 @@ async function enterHashing({ ip, app_id = 'people' }: HashingClient): Promise<L
     return await hashing.enter(app_id, nameClient(ip));
   } catch (error) {
     if (!(error instanceof GateClosed)) throw error;
-    const message = 'Too many people sign in right now. Retry in a few seconds.';
+    const message = 'Too many people are signing in right now. Retry in a few seconds.';
     throw new Problem('unavailable', 'service_unavailable', message, { headers: { 'retry-after': '5' } });
   }
 }
 
-// Compared with if the person is unknown, so that the check takes the same time. It is random: no password matches.
+// Used if the person is unknown, so the check takes just as long. The hash is random, so no password matches it.
 const dummyHash = 'argon2id$19456$2$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI';
 
 export async function isMatchingPassword(
@@ -79,7 +80,7 @@ export async function isMatchingPassword(
   return timingSafeEqual(tag, Buffer.from(expected, 'base64url')) && stored !== undefined;
 }
 
-/** Undefined also for a deactivated account, which then looks like one that does not exist. */
+/** Also returns undefined for a deactivated account, so it can't be distinguished from a missing account. */
 export async function findPassword(db: Db, email: string): Promise<{ user_id: string; hash: string } | undefined> {
   return db
     .selectFrom('users')
@@ -91,7 +92,7 @@ export async function findPassword(db: Db, email: string): Promise<{ user_id: st
 }
 
 /**
- * Returns whether the stored hash is still this one and the account is active. If so, neither can change until the
+ * Returns whether the stored hash is unchanged and the account is active. If so, neither can change until the
  * transaction ends.
  */
 export async function lockPasswordIfUnchanged(db: Db, user_id: string, hash: string): Promise<boolean> {

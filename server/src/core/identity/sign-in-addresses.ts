@@ -1,13 +1,14 @@
-// Owns the places at which people have signed in: addresses, and the browsers there. Addresses are trusted as addresses, not
-// for one account: at a known address every account is treated alike, so nobody there can find out who has one.
+// The places where people have signed in: IP addresses, and the browsers used there. A known address is trusted
+// for every account, not only for the accounts that were used there, so no one at the address can find out who has an
+// account.
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
-import { nameClient } from '../../kit/http/client-address.ts';
+import { nameClient } from '../../kit/http/connection/client-address.ts';
 import type { Db } from '../../tables.ts';
 import type { Pepper, Peppers } from '../auth/tokens.ts';
 
 const keepDays = 90;
-/** So that one account can't make many addresses known. */
+/** Prevents one account from making many addresses known. */
 export const maxPlacesPerPerson = 10;
 
 export interface Place {
@@ -15,17 +16,17 @@ export interface Place {
   readonly browser: string;
 }
 
-/** Keyed, so that the tables tell nobody where a person was. */
+/** Uses a keyed hash, so the tables do not reveal where a person has been. */
 export const hashAddress = (ip: string, pepper: Pepper): Buffer =>
   createHmac('sha256', pepper.key)
     .update(`address:${nameClient(ip)}`)
     .digest();
 
-/** Its hashes under all peppers: the stored ones may be older than the current pepper. */
+/** Hashes the address with all peppers, because stored hashes may be older than the current pepper. */
 export const hashAddresses = (ip: string, peppers: Peppers): Buffer[] =>
   peppers.map((pepper) => hashAddress(ip, pepper));
 
-/** Places before it are forgotten. */
+/** Places last used before this time are no longer considered. */
 export const keptSince = (now: Date): Date => new Date(now.getTime() - keepDays * 24 * 60 * 60 * 1000);
 
 export async function isKnownAddress(db: Db, ip: string, peppers: Peppers, now: Date): Promise<boolean> {
@@ -40,8 +41,8 @@ export async function isKnownAddress(db: Db, ip: string, peppers: Peppers, now: 
 }
 
 /**
- * Whether the person has signed in before, and not with this browser at this address, as far as places are kept. Rows from
- * before browsers were recorded stand for any browser.
+ * Whether the person has signed in before, but, among the places still kept, not with this browser at this address.
+ * Rows from before browsers were recorded match any browser.
  */
 export async function isNewPlace(
   db: Db,
@@ -63,7 +64,7 @@ export async function isNewPlace(
   return known === undefined;
 }
 
-/** Keeps the latest places of the person. */
+/** Stores this place, and keeps only the person's most recent places. */
 export async function rememberPlace(
   db: Db,
   user_id: string,
@@ -87,7 +88,7 @@ export async function rememberPlace(
     .execute();
 }
 
-/** Returns how many. */
+/** Returns the number of removed rows. */
 export async function removeOldAddresses(db: Db, now: Date): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('sign_in_addresses')

@@ -1,26 +1,26 @@
-// Owns the limits on tries to sign in to one account, of a person or of a user of an app (docs/api/accounts.md#sign-in).
-import { nameClient } from '../../kit/http/client-address.ts';
-import type { Counters } from '../auth/counters.ts';
+// The limits on attempts to sign in to a person's or an app user's account (docs/api/accounts.md#sign-in).
+import { nameClient } from '../../kit/http/connection/client-address.ts';
 import { rateLimited, toWholeSeconds } from '../auth/limits.ts';
+import type { Counters } from '../auth/rate-limits/counters.ts';
 
 const failureWindowSeconds = 15 * 60;
 const maxFailures = 5;
 const secondsBetweenTries = 5;
 
 export interface SignInTry {
-  /** For a user of an app: their e-mail address means another account in every app. */
+  /** Set for app users, because an e-mail address identifies a different account in each app. */
   readonly app_id?: string;
-  /** As it was sent: it may be no address at all. */
+  /** The unvalidated text from the request. It may not be an e-mail address. */
   readonly email: string;
   readonly ip: string;
-  /** Whether somebody has signed in at the IP address before. */
+  /** Whether anyone has signed in from this IP address before. */
   readonly isKnownAddress: boolean;
 }
 
 /**
- * Refuses after five failures for one account from one IP address within 15 minutes. Guesses from many addresses are slowed
- * down: one try per five seconds for each account. An address at which somebody has signed in before has its own count, so
- * that strangers elsewhere can't use it up.
+ * Throws 429 after five failed attempts for an account from one IP address within 15 minutes. In addition, all
+ * addresses together get one attempt per account every five seconds. An address from which anyone has signed in before
+ * is counted separately, so strangers elsewhere can't use up its attempts.
  */
 export async function refuseRepeatedTries(counters: Counters, tried: SignInTry): Promise<void> {
   const failed = await counters.add(nameFailures(tried), failureWindowSeconds, 0);
@@ -33,10 +33,10 @@ export async function countFailedTry(counters: Counters, tried: SignInTry): Prom
   await counters.add(nameFailures(tried), failureWindowSeconds);
 }
 
-/** Normalised, and bounded because it becomes part of a name. */
+/** Normalises the address and limits its length, because it becomes part of a counter's name. */
 export const nameAccount = (email: string): string => email.trim().toLowerCase().slice(0, 254);
 
-/** What a person enters as an e-mail address can't name a counter of an app: the names begin differently. */
+/** The prefixes differ, so no text entered as an e-mail address can produce the name of an app's counter. */
 const nameCounter = (kind: string, { app_id, email }: SignInTry): string =>
   app_id === undefined ? `${kind}:${nameAccount(email)}` : `app-${kind}:${app_id}:${nameAccount(email)}`;
 const nameFailures = (tried: SignInTry): string => `${nameCounter('sign-in', tried)}:${nameClient(tried.ip)}`;

@@ -1,11 +1,11 @@
-// Owns the inserting of users, workspaces, memberships and credentials.
+// Inserts users, workspaces, memberships and credentials.
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import { monthlyCredits, type Plan } from '../auth/plans.ts';
 import type { WorkspaceRole } from '../auth/roles.ts';
 import { type CredentialKind, hashToken, mintToken, type Peppers } from '../auth/tokens.ts';
 
-/** What the text and the hash of a credential are made with. */
+/** The inputs for a credential's text and hash. */
 export interface TokenKeys {
   readonly peppers: Peppers;
   readonly cellCode: string;
@@ -15,7 +15,7 @@ interface NewUser {
   readonly email: string;
   readonly full_name: string;
   readonly is_operator?: boolean;
-  /** Whether the address was proven (docs/api/accounts.md#e-mail-addresses). */
+  /** Whether the address is verified (docs/api/accounts.md#e-mail-addresses). */
   readonly email_verified: boolean;
 }
 
@@ -41,7 +41,7 @@ interface NewWorkspace {
   readonly plan: Plan;
   readonly owner_id: string;
   readonly country_code?: string;
-  /** The plan's monthly credits, if not set. */
+  /** Defaults to the plan's monthly credits. */
   readonly monthly_limit?: number;
 }
 
@@ -79,14 +79,16 @@ export interface NewCredential {
   readonly description?: string;
   readonly parent_id?: string | null;
   readonly created_by?: string | null;
-  /** Where a session was started. */
+  /** Where the session was started. */
   readonly address?: string;
   readonly browser?: string;
-  /** Of a token of an app user who signed in: no renewed token is valid for longer. */
+  /** Whether a session must come in the cookie that only this host can set. */
+  readonly host_cookie?: boolean;
+  /** Set for the token of an app user who signed in. Renewed tokens expire by this time at the latest. */
   readonly sign_in_ends_at?: Date | null;
 }
 
-/** Returns the text of the new credential, which is not stored. */
+/** Returns the new credential's text, which is not stored. */
 export async function insertCredential(
   db: Db,
   keys: TokenKeys,

@@ -1,6 +1,6 @@
-// Owns proven e-mail addresses (docs/api/accounts.md#e-mail-addresses). An address is proven when somebody uses a link that
-// was sent to it: a password reset or an invitation. Until then the account may be that of a stranger who only knows the
-// address, so nothing that is granted by address is granted to it.
+// Verified e-mail addresses (docs/api/accounts.md#e-mail-addresses). An address is verified when a person uses a
+// link that was sent to it, either a password reset or an invitation. Before that, the account may belong to a stranger
+// who merely knows the address, so rights granted to the address do not apply to it.
 import type { Db } from '../../tables.ts';
 import { auditVisitor } from '../audit/audit.ts';
 import type { Visitor } from '../auth/proofs.ts';
@@ -22,8 +22,8 @@ export async function markEmailVerified(db: Db, user_id: string, now: Date): Pro
 }
 
 /**
- * Gives an account to the person who proved its address and sets a new password. If the address was not proven before,
- * somebody else may have created the account, so their sessions, tokens and keys end.
+ * Hands over an account to the person who has verified its address and is setting a new password. Ends its sessions. If
+ * the address was not yet verified, someone else may have created the account, so its tokens and keys end too.
  */
 export async function claimAccount(db: Db, visitor: Visitor, account: Account, now: Date): Promise<void> {
   if (account.email_verified_at !== null) {
@@ -35,11 +35,8 @@ export async function claimAccount(db: Db, visitor: Visitor, account: Account, n
     const target = { kind: 'user', id: account.id };
     await auditVisitor(
       db,
-      visitor,
-      account,
-      { type: 'token.revoked', target, after: { revoked: ids } },
+      { visitor, person: account, change: { type: 'token.revoked', target, after: { revoked: ids } }, workspace_id },
       now,
-      workspace_id,
     );
   }
 }

@@ -1,4 +1,4 @@
-// Owns the rows of workspaces, and the purge of deleted workspaces, deleted apps and old credentials.
+// The rows of workspaces, and purging deleted workspaces, deleted apps and old credentials.
 import { sql, type Updateable } from 'kysely';
 import type { Db, Tables } from '../../tables.ts';
 import type { SelfAccess, WorkspaceAccess } from '../auth/proofs.ts';
@@ -9,7 +9,16 @@ const dayMs = 24 * 60 * 60 * 1000;
 export const getWorkspaceRow = (db: Db, access: WorkspaceAccess) =>
   db.selectFrom('workspaces').selectAll().where('id', '=', access.workspace_id).executeTakeFirstOrThrow();
 
-/** Ends the deletion of a workspace. Undefined if there is no such workspace. */
+/** Locks the workspace's row until the transaction ends. */
+export const lockWorkspace = (db: Db, access: WorkspaceAccess) =>
+  db
+    .selectFrom('workspaces')
+    .selectAll()
+    .where('id', '=', access.workspace_id)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+
+/** Cancels a workspace's deletion. Undefined if there is no such workspace. */
 export const restoreWorkspace = (db: Db, id: string, now: Date) =>
   db
     .updateTable('workspaces')
@@ -21,7 +30,7 @@ export const restoreWorkspace = (db: Db, id: string, now: Date) =>
 export const saveWorkspace = (db: Db, id: string, change: Updateable<Tables['workspaces']>) =>
   db.updateTable('workspaces').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 
-/** All workspaces of the installation, with owner and member count. Call it with an operator's proof only. */
+/** Selects all workspaces of the installation, with their owner and member count. Requires an operator's proof. */
 export function selectAllWorkspaces(db: Db, _access: SelfAccess) {
   return db
     .selectFrom('workspaces')
@@ -44,7 +53,10 @@ export function selectAllWorkspaces(db: Db, _access: SelfAccess) {
     .$narrowType<{ member_count: number }>();
 }
 
-/** Removes workspaces deleted 30 days ago, once their apps hold no records and no campaign that may spend. Returns how many. */
+/**
+ * Removes workspaces that were deleted at least 30 days ago and whose apps have no records and no campaigns that may
+ * still spend. Returns how many were removed.
+ */
 export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from workspaces w where deleted_date <= ${graceStart(now)}
     and not exists (select from apps a join apps_holding_records h on h.app_id = a.id where a.workspace_id = w.id)
@@ -54,7 +66,10 @@ export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-/** Removes apps that were in the trash for 30 days, once they hold no records and no campaign that may spend. Returns how many. */
+/**
+ * Removes apps that have been in the trash for at least 30 days and have no records and no campaigns that may still
+ * spend. Returns how many were removed.
+ */
 export async function purgeApps(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from apps a where deleted_date <= ${graceStart(now)}
     and not exists (select from apps_holding_records h where h.app_id = a.id)
@@ -62,10 +77,10 @@ export async function purgeApps(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-/** How long a slug stays with the app that gave it up. */
+/** How long a slug stays reserved for the app that gave it up. */
 const releasedSlugDays = 31;
 
-/** Lets every app have the slugs that other apps gave up long ago. Returns how many. */
+/** Frees slugs whose reservation has ended, so any app can use them. Returns how many were freed. */
 export async function removeReleasedSlugs(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - releasedSlugDays * dayMs);
   const { numAffectedRows } =
@@ -73,8 +88,8 @@ export async function removeReleasedSlugs(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-/** Apps whose purge, or whose workspace's purge, waits for their records to be removed. */
-export async function listExpiredApps(db: Db, now: Date, limit: number): Promise<string[]> {
+/** Lists apps that can't be purged, alone or with their workspace, until their records have been removed. */
+export async function listExpiredApps(db: Db, limit: number, now: Date): Promise<string[]> {
   const { rows } = await sql<{
     id: string;
   }>`/* service */ select a.id from apps a join workspaces w on w.id = a.workspace_id
@@ -83,7 +98,10 @@ export async function listExpiredApps(db: Db, now: Date, limit: number): Promise
   return rows.map((row) => row.id);
 }
 
-/** Removes expired and revoked credentials, and used or expired reset links. Returns how many. */
+/**
+ * Removes expired sessions, other credentials 30 days after they expired or were revoked, and used or expired reset
+ * links. Returns how many were removed.
+ */
 export async function removeExpiredCredentials(db: Db, now: Date): Promise<number> {
   const idleSince = new Date(now.getTime() - 7 * dayMs);
   const { numAffectedRows } = await sql`/* service */ delete from credentials

@@ -1,30 +1,32 @@
-// Owns the storage quota: whoever adds bytes asks here first. What shrinks or deletes does not ask.
+// The storage quota. Every operation that adds bytes is checked here first. Operations that only free space are
+// not checked.
 //
-// Asking usually costs no query: each process keeps what it has read of a workspace, and adds the bytes that it admits. What
-// other processes write meanwhile is seen when the usage is read again, so a workspace may exceed its quota by what it
-// writes in that time. Before a refusal the usage is always read afresh.
+// A check usually needs no query. Each process caches the usage it has read for a workspace, and adds the bytes that it
+// admits. It notices other processes' writes only when it reads the usage again, so a workspace may exceed its quota by
+// the amount written in the meantime. The usage is always read again before a request is refused.
 //
-//   used, of a quota of 500 MB   how long this is trusted
+//   used, of a quota of 500 MB   trusted for
 //   up to 400 MB (80 %)          60 s
 //   above                         5 s
 import { LatestMap } from '../../kit/latest-map.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { isOutsider } from '../auth/caller.ts';
 import type { DataAccess, WorkspaceAccess } from '../auth/proofs.ts';
+import { isOutsider } from '../auth/request/caller.ts';
 import { readStorageUsage, type StorageUsage } from './usage.ts';
 
 export interface StorageQuota {
   /**
-   * Refuses with 402 `storage_quota_exceeded` if `bytes` more would exceed the workspace's quota. Returns undefined if
-   * nothing has to be read for that, so that the caller need not wait. `share`: of the quota, for what must leave room for the rest.
+   * Throws 402 `storage_quota_exceeded` if another `bytes` bytes would exceed the workspace's quota. Returns undefined
+   * if no query is needed, so the caller need not wait. `share` is the fraction of the quota that may be used, for data
+   * that must leave room for other data.
    */
   admit(db: Db, access: StorageAccess, bytes: number, now: Date, share?: number): Promise<void> | undefined;
 }
 
 type StorageAccess = Pick<WorkspaceAccess | DataAccess, 'workspace_id' | 'caller'>;
 
-/** For what a worker stores: nobody is told how much the workspace stores. */
+/** The caller for data that a worker stores. An error for this caller does not reveal the workspace's usage. */
 export const serviceCaller = {
   kind: 'anonymous',
   credential_id: null,
@@ -54,7 +56,7 @@ export function createStorageQuota(): StorageQuota {
     knownUsages.set(workspaceId, { used: used_bytes + bytes, quota, readAt: now.getTime() });
   };
 
-  const readAndAdmit = async (db: Db, access: StorageAccess, bytes: number, now: Date, share: number) => {
+  const readAndAdmit = async (db: Db, access: StorageAccess, bytes: number, share: number, now: Date) => {
     const usage = await readStorageUsage(db, access.workspace_id);
     if (usage.quota_bytes !== null && usage.used_bytes + bytes > usage.quota_bytes * share)
       throw quotaExceeded(access, usage);
@@ -66,7 +68,7 @@ export function createStorageQuota(): StorageQuota {
       if (bytes <= 0) return undefined;
       const known = knownUsages.get(access.workspace_id);
       if (known === undefined || !isEnough(known, bytes, now, share))
-        return readAndAdmit(db, access, bytes, now, share);
+        return readAndAdmit(db, access, bytes, share, now);
       known.used += bytes;
       return undefined;
     },
@@ -78,7 +80,7 @@ function isEnough({ used, quota, readAt }: KnownUsage, bytes: number, now: Date,
   return used + bytes <= quota * share && ageMs < (used > quota * nearQuota ? trustedNearQuotaMs : trustedMs);
 }
 
-/** Users of an app and strangers do not learn how much its workspace stores, or its plan. */
+/** The workspace's usage and quota are not revealed to app users and strangers. */
 function quotaExceeded({ caller }: StorageAccess, { quota_bytes, used_bytes }: StorageUsage): Problem {
   return new Problem(
     'payment_required',

@@ -1,22 +1,18 @@
-// Owns the weekly recount: what a workspace stores is added up and compared with its counted usage. A difference is reported
-// and corrected.
+// The weekly recount, which adds up a workspace's stored data and compares the sum with the counted usage.
+// Differences are reported and corrected.
 import { sql } from 'kysely';
+import { nameTransaction } from '../../kit/background/snapshots.ts';
 import type { Db } from '../../tables.ts';
-import { readStorageUsage } from './usage.ts';
+import { readStorageUsage, type StorageKind } from './usage.ts';
 
 const intervalMs = 7 * 24 * 60 * 60 * 1000;
 const workspacesPerRun = 20;
 const recordsPerBatch = 20_000;
 
-/** Counted minus stored, by kind. Zero everywhere, unless there is a bug. */
-export interface StorageDrift {
-  readonly workspace_id: string;
-  readonly records: number;
-  readonly files: number;
-  readonly archives: number;
-}
+/** Counted minus stored bytes, by kind. Always zero unless there is a bug. */
+export type StorageDrift = { readonly workspace_id: string } & Readonly<Record<StorageKind, number>>;
 
-/** Recounts workspaces that were not recounted for a week. Returns how many. */
+/** Recounts workspaces that have not been recounted for a week. Returns how many were recounted. */
 export async function recountStorage(db: Db, report: (drift: StorageDrift) => void, now: Date): Promise<number> {
   const before = new Date(now.getTime() - intervalMs);
   const due = await claimDue(db, before, now);
@@ -27,7 +23,7 @@ export async function recountStorage(db: Db, report: (drift: StorageDrift) => vo
   return due.length;
 }
 
-/** Claimed before it is recounted, so that two workers don't correct the same difference. */
+/** Claims workspaces before they are recounted, so two workers don't correct the same difference. */
 async function claimDue(db: Db, before: Date, now: Date): Promise<string[]> {
   const { rows } = await sql<{ workspace_id: string }>`/* service */ update storage_usage set recounted_at = ${now}
     where workspace_id in (
@@ -38,19 +34,23 @@ async function claimDue(db: Db, before: Date, now: Date): Promise<string[]> {
 }
 
 /**
- * All reads see one snapshot, in which every change of what is stored has its change of the count. So concurrent writes
- * cause no false difference, and need not be stopped. The correction is one more change, whatever happens meanwhile.
+ * All reads use one snapshot, in which stored data and counts are consistent, so concurrent writes can't cause false
+ * differences. The correction is added like any other change, so it is correct even if other changes are made in the
+ * meantime.
  */
 export function recountWorkspace(db: Db, workspaceId: string): Promise<StorageDrift | undefined> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (db) => {
+      await nameTransaction(db, 'recount');
       const counted = await readStorageUsage(db, workspaceId);
       const drift = {
         records: counted.records_bytes - (await sumRecords(db, workspaceId)),
         files: counted.files_bytes - (await sumFiles(db, workspaceId)),
         archives: counted.archives_bytes - (await sumArchives(db, workspaceId)),
+        analytics: counted.analytics_bytes - (await sumAnalytics(db, workspaceId)),
+        answers: counted.answers_bytes - (await sumAnswers(db, workspaceId)),
       };
       const differences = Object.entries(drift).filter(([, bytes]) => bytes !== 0);
       if (differences.length === 0) return undefined;
@@ -60,7 +60,7 @@ export function recountWorkspace(db: Db, workspaceId: string): Promise<StorageDr
     });
 }
 
-/** In batches, because no statement may take longer than its time limit. */
+/** Sums in batches, to stay within the time limit for statements. */
 async function sumRecords(db: Db, workspaceId: string): Promise<number> {
   const apps = await db.selectFrom('apps').where('workspace_id', '=', workspaceId).select('id').execute();
   let sum = 0;
@@ -83,7 +83,7 @@ async function sumRecordBatch(db: Db, appId: string, after: string): Promise<{ b
   return rows[0] ?? { bytes: 0, last: null };
 }
 
-/** App files, what is kept of published ones, images of ads, and evidence of tests. */
+/** Sums app files, published versions' files, ad images, test evidence and coding run checkpoints. */
 async function sumFiles(db: Db, workspaceId: string): Promise<number> {
   const { rows } = await sql<{ bytes: number }>`select coalesce(sum(bytes), 0) as bytes from (
       select f.size as bytes from apps a join app_files f on f.app_id = a.id where a.workspace_id = ${workspaceId}
@@ -98,5 +98,18 @@ async function sumFiles(db: Db, workspaceId: string): Promise<number> {
 async function sumArchives(db: Db, workspaceId: string): Promise<number> {
   const { rows } = await sql<{ bytes: number }>`select coalesce(sum(size_bytes), 0) as bytes
     from workspace_exports where workspace_id = ${workspaceId}`.execute(db);
+  return rows[0]?.bytes ?? 0;
+}
+
+/** The sizes by app and day, because adding up 60 days of events would take too long. */
+async function sumAnalytics(db: Db, workspaceId: string): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`select coalesce(sum(bytes), 0) as bytes
+    from analytics_sizes where workspace_id = ${workspaceId}`.execute(db);
+  return rows[0]?.bytes ?? 0;
+}
+
+async function sumAnswers(db: Db, workspaceId: string): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`select coalesce(sum(size_bytes), 0) as bytes
+    from idempotency_keys where workspace_id = ${workspaceId}`.execute(db);
   return rows[0]?.bytes ?? 0;
 }

@@ -1,28 +1,28 @@
-// Owns how many bytes a workspace stores: records with their trash, app files, also published ones, and export archives. Each
-// change appends a row to storage_changes in its own transaction, so that requests of a workspace never wait for each other; a
-// job folds these rows into storage_usage. The usage is the sum of both.
+// Defines how many bytes a workspace stores, by kind: records (including the trash), files (including published ones),
+// export archives, what analytics keeps and stored answers. stored-tables.ts says how each table is counted. Each change
+// appends a row to storage_changes in its own transaction, so a workspace's requests never wait for each other. A job
+// merges these rows into storage_usage. The usage is the sum of both tables.
 import { sql } from 'kysely';
 import { prepared } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { type Plan, storageQuotas } from '../auth/plans.ts';
 
-export interface StorageUsage {
-  readonly used_bytes: number;
-  /** Null: unlimited. */
-  readonly quota_bytes: number | null;
-  readonly records_bytes: number;
-  readonly files_bytes: number;
-  readonly archives_bytes: number;
-}
+export const storageKinds = ['records', 'files', 'archives', 'analytics', 'answers'] as const;
+export type StorageKind = (typeof storageKinds)[number];
 
-type StoredBytes = Pick<StorageUsage, 'records_bytes' | 'files_bytes' | 'archives_bytes'>;
+type StoredBytes = Readonly<Record<`${StorageKind}_bytes`, number>>;
+export type StorageUsage = StoredBytes & {
+  readonly used_bytes: number;
+  /** Null means unlimited. */
+  readonly quota_bytes: number | null;
+};
+
 type UsageRow = StoredBytes & { readonly plan: Plan; readonly storage_quota_bytes: number | null };
 
-const kinds = ['records', 'files', 'archives'] as const;
-const foldedAndNot = kinds.map(
+const foldedAndNot = storageKinds.map(
   (kind) => `coalesce(u.${kind}_bytes, 0) + coalesce(c.${kind}_bytes, 0) as ${kind}_bytes`,
 );
-const sumsByKind = kinds.map((kind) => `sum(bytes) filter (where kind = '${kind}') as ${kind}_bytes`);
+const sumsByKind = storageKinds.map((kind) => `sum(bytes) filter (where kind = '${kind}') as ${kind}_bytes`);
 
 const selectUsage = prepared<UsageRow, [workspaceId: string]>(
   'read storage usage',
@@ -37,25 +37,29 @@ export async function readStorageUsage(db: Db, workspaceId: string): Promise<Sto
   const [row] = await selectUsage(db, workspaceId);
   if (row === undefined) throw new Error('the workspace does not exist');
   const { plan, storage_quota_bytes, ...stored } = row;
-  const used_bytes = stored.records_bytes + stored.files_bytes + stored.archives_bytes;
+  const used_bytes = storageKinds.reduce((sum, kind) => sum + stored[`${kind}_bytes`], 0);
   return { used_bytes, quota_bytes: storage_quota_bytes ?? storageQuotas[plan], ...stored };
 }
+
+const columns = storageKinds.map((kind) => `${kind}_bytes`);
+const sumOrZero = columns.map((column) => `coalesce(${column}, 0)`);
+const added = columns.map((column) => `${column} = u.${column} + excluded.${column}`);
 
 const rowsPerFold = 10_000;
 const foldsPerRun = 100;
 
-/** SQL for polling. */
+/** SQL that returns 0 if there are changes to merge. */
 export const foldDueInMs = 'select 0 from storage_changes order by workspace_id limit 1';
 
-/** Folds the changes of all workspaces. */
+/** Merges the changes of all workspaces. Returns a number above 0 if there may be more. */
 export async function foldStorageChanges(db: Db, now: Date): Promise<number> {
   for (let fold = 0; fold < foldsPerRun; fold += 1) {
     if ((await foldBatch(db, now)) < rowsPerFold) return 0;
   }
-  return rowsPerFold; // there may be more
+  return rowsPerFold;
 }
 
-/** Returns how many changes were folded. Those of purged workspaces are dropped. */
+/** Merges one batch and returns its size. Changes in purged workspaces are dropped. */
 async function foldBatch(db: Db, now: Date): Promise<number> {
   const { rows } = await sql<{ count: number }>`/* service */ with folded as (
       delete from storage_changes where ctid = any(array(
@@ -65,16 +69,14 @@ async function foldBatch(db: Db, now: Date): Promise<number> {
       select workspace_id, ${sql.raw(sumsByKind.join(', '))} from folded
       where workspace_id in (select id from workspaces) group by 1),
     saved as (
-      insert into storage_usage as u (workspace_id, records_bytes, files_bytes, archives_bytes, recounted_at)
-      select workspace_id, coalesce(records_bytes, 0), coalesce(files_bytes, 0), coalesce(archives_bytes, 0), ${now}
-      from sums order by 1
-      on conflict (workspace_id) do update set records_bytes = u.records_bytes + excluded.records_bytes,
-        files_bytes = u.files_bytes + excluded.files_bytes, archives_bytes = u.archives_bytes + excluded.archives_bytes)
+      insert into storage_usage as u (workspace_id, ${sql.raw(columns.join(', '))}, recounted_at)
+      select workspace_id, ${sql.raw(sumOrZero.join(', '))}, ${now} from sums order by 1
+      on conflict (workspace_id) do update set ${sql.raw(added.join(', '))})
     select count(*) as count from folded`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
-/** Counts the records of a workspace that was imported. Files are counted by a trigger. */
+/** Counts an imported workspace's records. A trigger counts its files. */
 export async function countImportedRecords(db: Db, workspaceId: string): Promise<void> {
   await sql`insert into storage_changes (workspace_id, kind, bytes)
     select a.workspace_id, 'records', sum(r.size_bytes) from apps a join entity_records r on r.app_id = a.id

@@ -1,4 +1,4 @@
-// Owns storing the deltas of a running turn in batches, and waking the processes that stream them.
+// Stores a running turn's deltas in batches, and wakes the processes that stream them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import type { Clock } from '../../kit/clock.ts';
@@ -6,12 +6,12 @@ import type { AnyDb } from '../../kit/db/database.ts';
 import { toStorable } from '../../kit/text.ts';
 import { type Delta, insertDeltas, type TurnKey } from './deltas.ts';
 
-/** The wake-up topic of a turn: it has new deltas, or has ended. */
+/** A turn's wake-up topic, which is notified when the turn has new deltas or has ended. */
 export const toTurnTopic = (turnId: string): string => `turn:${turnId}`;
 
 export interface DeltaWriter {
   add(delta: Delta): void;
-  /** Stores what is left. */
+  /** Stores the remaining deltas. */
   end(): Promise<void>;
 }
 
@@ -23,13 +23,13 @@ interface DeltaWriterDeps {
 const batchMs = 150;
 
 /**
- * Stores deltas a few times a second and wakes the processes that stream them. If that fails, callers get the reply when it
- * is complete; the turn does not fail for it.
+ * Stores deltas a few times a second, and wakes the processes that stream them. If storing fails, the turn still
+ * continues, and callers receive the reply once it is complete.
  */
 export function writeDeltas(
   db: AnyDb,
-  turn: TurnKey & { readonly claims: number },
   { wake, clock }: DeltaWriterDeps,
+  turn: TurnKey & { readonly claims: number },
 ): DeltaWriter {
   const ended = new AbortController();
   const waiting: Delta[] = [];

@@ -1,6 +1,7 @@
-// Owns deltas: the parts of a reply, stored while it is written, so that any process can stream them. A turn is a row of a
-// queue table that a worker runs; `agent_turns` and `chat_turns` have the columns that this module reads.
+// Deltas, the parts of a reply. They are stored as the reply is generated, so any process can stream them. A turn
+// is a row in a queue table, either `agent_turns` or `chat_turns`.
 import { sql } from 'kysely';
+import { purge } from '../../kit/background/purge.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 
@@ -12,16 +13,18 @@ export interface ToolCall {
   readonly results: string | null;
 }
 
-/** A part of a reply. The texts in order are its content. A tool call is sent when it starts and when it ends. */
+/**
+ * A part of a reply. The reply's content is all texts, joined in order. A tool call is sent when it starts and when it
+ * ends.
+ */
 export type Delta = { readonly text: string } | { readonly tool_call: ToolCall };
 
-/** A turn: its workspace and its id. */
 export interface TurnKey {
   readonly workspace_id: string;
   readonly id: string;
 }
 
-/** How far a caller has followed a turn: the run of the turn (`claims` of the row), and the last delta of that run. */
+/** How far a caller has followed a turn: the run (the row's `claims`), and that run's last delta. */
 export interface StreamPosition {
   readonly claim: number;
   readonly seq: number;
@@ -30,24 +33,39 @@ export interface StreamPosition {
 export interface TurnProgress {
   readonly claims: number;
   readonly is_running: boolean;
-  /** Those of the current run, after the position. */
+  /** The current run's first deltas after the position. */
   readonly deltas: readonly { readonly seq: number; readonly delta: Delta }[];
+  readonly has_more: boolean;
 }
 
 export type FindProgress = (db: Db, turn: TurnKey, position: StreamPosition) => Promise<TurnProgress | undefined>;
 
-/** Returns a function that reads the progress of a turn of this table. It returns undefined if the turn does not exist. */
+// A follower that does not read keeps one batch in memory. A single delta may be larger.
+const batch = { limit: 500, maxBytes: 256 * 1024 };
+
+/** The returned function reads a turn's progress from this table. It returns undefined if the turn does not exist. */
 export function prepareFindProgress(table: 'agent_turns' | 'chat_turns'): FindProgress {
-  // Every open stream reads it at every wake-up, so it is one prepared statement.
-  const select = prepared<TurnProgress, [workspaceId: string, id: string, claim: number, seq: number]>(
+  // Prepared once, because it runs at every wake-up of a followed turn.
+  const select = prepared<
+    TurnProgress,
+    [workspaceId: string, id: string, claim: number, seq: number, limit: number, maxBytes: number]
+  >(
     `find progress of ${table}`,
-    `select claims, ended_date is null as is_running, coalesce((
-       select json_agg(json_build_object('seq', seq, 'delta', d.delta) order by seq) from turn_deltas d
-       where d.workspace_id = $1 and d.turn_id = t.id and d.claim = t.claims
-         and seq > case when t.claims = $3 then $4 else 0 end), '[]') as deltas
-     from ${table} t where workspace_id = $1 and id = $2`,
+    `select claims, ended_date is null as is_running, coalesce(deltas, '[]') as deltas, coalesce(has_more, false) as has_more
+     from ${table} t left join lateral (
+       select json_agg(json_build_object('seq', seq, 'delta', delta) order by seq)
+           filter (where place <= $5 and before < $6) as deltas,
+         bool_or(place > $5 or before >= $6) as has_more
+       from (select seq, d.delta, row_number() over (order by seq) as place,
+           sum(pg_column_size(d.delta)) over (order by seq) - pg_column_size(d.delta) as before
+         from turn_deltas d
+         where d.workspace_id = $1 and d.turn_id = t.id and d.claim = t.claims
+           and seq > case when t.claims = $3 then $4 else 0 end
+         order by seq limit $5 + 1) next) read on true
+     where workspace_id = $1 and id = $2`,
   );
-  return async (db, { workspace_id, id }, { claim, seq }) => (await select(db, workspace_id, id, claim, seq))[0];
+  return async (db, { workspace_id, id }, { claim, seq }) =>
+    (await select(db, workspace_id, id, claim, seq, batch.limit, batch.maxBytes))[0];
 }
 
 const insertDeltaRows = prepared<never, unknown[]>(
@@ -57,7 +75,7 @@ const insertDeltaRows = prepared<never, unknown[]>(
    from jsonb_array_elements($5::jsonb) with ordinality deltas(delta, number)`,
 );
 
-/** Inserts deltas of a run of a turn, numbered from `seq + 1`. */
+/** Inserts deltas for one run of a turn, numbered from `seq + 1`. */
 export async function insertDeltas(
   db: Db,
   { workspace_id, id, claims }: TurnKey & { readonly claims: number },
@@ -68,20 +86,15 @@ export async function insertDeltas(
   await insertDeltaRows(db, workspace_id, id, claims, seq, JSON.stringify(deltas), now);
 }
 
-/** Removes the deltas of all runs of a turn. */
+/** Removes a turn's deltas, from all runs. */
 export async function removeDeltas(db: Db, { workspace_id, id }: TurnKey): Promise<void> {
   await db.deleteFrom('turn_deltas').where('workspace_id', '=', workspace_id).where('turn_id', '=', id).execute();
 }
 
-// A turn takes at most ten minutes, and callers can resume its stream for ten more.
+// A turn takes at most ten minutes, and callers can resume its stream for another ten.
 const keptMs = 20 * 60 * 1000;
-const maxRemovedAtOnce = 5_000;
-
-/** Removes deltas that no caller can resume from any more. Returns how many. */
+/** Removes deltas that callers can no longer resume from. Returns the number removed. */
 export async function removeOldDeltas(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - keptMs);
-  const { numAffectedRows } = await sql`/* service */ delete from turn_deltas where (turn_id, claim, seq) in (
-    select turn_id, claim, seq from turn_deltas where created_date < ${before} limit ${maxRemovedAtOnce}
-    for update skip locked)`.execute(db);
-  return Number(numAffectedRows ?? 0);
+  return purge(db, { table: 'turn_deltas', where: sql`created_date < ${before}` });
 }

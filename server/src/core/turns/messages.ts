@@ -1,48 +1,86 @@
-// Owns the shape of a message in a conversation with a model, and what of a conversation the model is sent
-// (docs/api/agents.md, docs/api/builder-chat.md).
+// The shape of a message in a conversation with a model, and which messages the model is sent (docs/api/agents.md,
+// docs/api/builder-chat.md).
 import { z } from 'zod';
 import {
   answer,
   body,
   count,
+  createdDate,
+  described,
   id,
   list,
   oneOf,
   optional,
   publicHttpsUrl,
   text,
-  timestamp,
+  updatedDate,
 } from '../../kit/http/shapes.ts';
 
 export const ToolCall = answer('AgentToolCall', {
-  id: z.string(),
-  name: z.string(),
-  arguments_string: z.string(),
-  status: oneOf('running', 'success', 'error', 'stopped'),
-  results: z.string().nullable(),
+  id: described(z.string(), 'The id of the tool call within the reply.', 'call_1'),
+  name: described(z.string(), 'The name of the tool that the model called.', 'remember'),
+  arguments_string: described(
+    z.string(),
+    'The arguments that the model passed to the tool, as JSON text.',
+    '{"content":"Grace prefers rye bread","for_everyone":false}',
+  ),
+  status: described(
+    oneOf('running', 'success', 'error', 'stopped'),
+    'Whether the tool call is running, or how it ended.',
+  ),
+  results: described(
+    z.string().nullable(),
+    'The text that the tool returned; null if there is none yet.',
+    'Remembered.',
+  ),
 });
 
 export const messageFields = {
-  id,
-  conversation_id: id,
-  role: oneOf('user', 'assistant', 'system'),
-  content: z.string(),
-  file_urls: z.array(z.string()),
-  tool_calls: z.array(ToolCall),
-  usage: answer('AgentUsage', { prompt_tokens: count, completion_tokens: count }).nullable(),
-  model: z.string().nullable(),
-  hidden: z.boolean(),
-  created_date: timestamp,
-  updated_date: timestamp,
+  id: described(id, 'The id of the message.', '0198c1fb-8b1d-7e6f-a350-c29d7f1e48b6'),
+  conversation_id: described(
+    id,
+    'The id of the conversation that the message belongs to.',
+    '0198c1fb-6e90-7c25-9f48-1a7be5d3094c',
+  ),
+  role: described(oneOf('user', 'assistant', 'system'), 'Who wrote the message: a person, the agent, or the system.'),
+  content: described(z.string(), 'The text of the message.', 'The bakery closes at six.'),
+  file_urls: described(
+    z.array(z.string()),
+    'The URLs that were sent with the message; the model receives them as text, and they are not fetched.',
+    ['https://files.example.com/menu.pdf'],
+  ),
+  tool_calls: described(z.array(ToolCall), 'The tools that the model called while it wrote the message.'),
+  usage: described(
+    answer('AgentUsage', {
+      prompt_tokens: described(count, 'The number of input tokens, as reported by the model.', 212),
+      completion_tokens: described(count, 'The number of tokens in the reply, as reported by the model.', 9),
+    }).nullable(),
+    'The tokens that the message used; null if the model did not report them.',
+  ),
+  model: described(
+    z.string().nullable(),
+    'The model that wrote the message; null for a message from a person.',
+    'house-model',
+  ),
+  hidden: described(z.boolean(), 'Whether the message is not sent to the model.'),
+  created_date: createdDate,
+  updated_date: updatedDate,
 };
 
 const messageFieldsObject = z.object(messageFields);
 type MessageFields = z.input<typeof messageFieldsObject>;
 
-export const NewMessage = body({ content: text(1, 100_000), file_urls: optional(list(publicHttpsUrl, 0, 10)) });
+export const NewMessage = body({
+  content: described(text(1, 100_000), 'The text of the message to the agent.', 'When does the bakery close?'),
+  file_urls: described(
+    optional(list(publicHttpsUrl, 0, 10)),
+    'Up to 10 public https URLs, which the model receives as text; they are not fetched.',
+    ['https://files.example.com/menu.pdf'],
+  ),
+});
 export type NewMessage = z.output<typeof NewMessage>;
 
-/** The columns of a stored message, in whichever table. */
+/** A stored message's columns, in any of the tables. */
 interface MessageColumns {
   readonly id: string;
   readonly role: MessageFields['role'];
@@ -78,8 +116,8 @@ export function presentMessageOf(conversation_id: string, row: MessageColumns): 
 export const historyLimits = { messages: 40, characters: 60_000 };
 
 /**
- * The newest messages that fit into the limit, oldest first, with the one to answer, however long that is. The model gets the
- * URLs of files as text; nobody fetches them.
+ * Returns the newest messages that fit into the limit, oldest first. The message to reply to is always included,
+ * whatever its length. The model receives file URLs as text, and no file is fetched.
  */
 export function buildHistory<Role extends string>(
   recentMessages: readonly { role: Role; content: string; file_urls: readonly string[] }[],
@@ -98,7 +136,7 @@ export function buildHistory<Role extends string>(
   return kept;
 }
 
-/** An estimate: four characters per token. */
+/** Estimates four characters per token. */
 export const toTokens = (characters: number): number => Math.ceil(characters / 4);
 
 interface Usage {
@@ -108,7 +146,7 @@ interface Usage {
 
 const maxTokens = 2 ** 31 - 1;
 
-/** Returns null for token counts that can't be true. */
+/** Returns null for implausible token counts. */
 export const toValidUsage = <Given extends Usage>(usage: Given | null): Given | null =>
   usage && [usage.prompt_tokens, usage.completion_tokens].every(isTokenCount) ? usage : null;
 

@@ -1,13 +1,13 @@
-// Owns keeping what a model is sent within bounds: once a turn becomes too long, long texts in the arguments and results of its tool
-// calls are left out, the oldest first. Pure.
+// The limits on a model's input. If a turn is too long, long texts in its tool calls' arguments and results are
+// omitted, oldest first. Pure.
 
-interface SentCall {
+export interface SentCall {
   readonly id: string;
   readonly name: string;
   readonly arguments_string: string;
 }
 
-/** A message of a turn, as the model gets it. */
+/** A message in a turn, as sent to the model. */
 export type SentMessage =
   | { readonly role: 'user'; readonly content: string }
   | { readonly role: 'assistant'; readonly content: string; readonly tool_calls: readonly SentCall[] }
@@ -23,7 +23,7 @@ const maxMessageCharacters = 400_000;
 const leftOut = '(left out to save space; call the tool again if you need this)';
 const maxLeftInArgument = 200;
 
-/** `otherCharacters`: what is sent beside these messages. */
+/** `otherCharacters` is the size of everything else in the prompt. */
 export function shortenOldest(messages: readonly SentMessage[], otherCharacters: number): SentMessage[] {
   let excess = otherCharacters + countCharacters(messages) - maxMessageCharacters;
   return messages.map((message) => {
@@ -45,7 +45,10 @@ function shortenMessage(message: SentMessage): SentMessage {
   return { ...message, tool_calls };
 }
 
-/** The ids of the calls whose results the model still gets. The others it is told to make again if it needs them. */
+/**
+ * The ids of the calls whose results the prompt still contains. For all other calls, the model is told to repeat them
+ * if necessary.
+ */
 export const listKnownCalls = (messages: readonly SentMessage[]): Set<string> =>
   new Set(
     messages.flatMap((message) =>
@@ -59,14 +62,17 @@ export const countCharacters = (messages: readonly SentMessage[]): number =>
 const countArguments = (message: SentMessage): number =>
   message.role === 'assistant' ? message.tool_calls.reduce((sum, call) => sum + call.arguments_string.length, 0) : 0;
 
-/** Shortens the texts in the arguments, so that they remain JSON. */
+/**
+ * Shortens the strings within the arguments. If the result is still too long, its beginning becomes the only member.
+ * Both are valid JSON, which models require of earlier calls. Arguments that a model wrote with a fault are cut as text.
+ */
 export function shortenArguments(text: string, max: number): string {
   if (text.length <= max) return text;
   try {
     const shortened = JSON.stringify(JSON.parse(text), (_key, value) =>
       typeof value === 'string' ? shorten(value, max) : value,
     );
-    return shortened.length <= 4 * max ? shortened : shorten(shortened, max);
+    return shortened.length <= 4 * max ? shortened : JSON.stringify({ shortened: shorten(shortened, max) });
   } catch {
     return shorten(text, max);
   }

@@ -1,10 +1,10 @@
-// Owns what a tool of an agent is, and running one call of a tool. What the tools of one agent work on is its context.
+// The definition of an agent's tool, and running one call. An agent's tools work on its context.
 import { z } from 'zod';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import { toStorable } from '../../kit/text.ts';
 
-/** What a tool answers: a result for the model, and what else follows from the call. */
+/** A tool's result for the model. Agents may add other effects of the call. */
 export interface ToolAnswer {
   readonly result: string;
 }
@@ -13,18 +13,18 @@ export interface AgentTool<Context, Answer extends ToolAnswer = ToolAnswer> {
   readonly name: string;
   readonly description: string;
   readonly parameters: z.ZodType;
-  /** `input` was parsed by `parameters`. Throws a ToolError to tell the model why it can't be done. */
+  /** `input` was parsed by `parameters`. Throws a ToolError to tell the model why the call failed. */
   run(input: never, context: Context): Promise<Answer | string>;
 }
 
-/** Why a call can't be done, in words for the model. */
+/** Thrown with the reason why a call failed, in words for the model. */
 export class ToolError extends Error {}
 
 export type CallOutcome<Answer extends ToolAnswer> =
   | ({ readonly status: 'success' } & (Answer | ToolAnswer))
   | { readonly status: 'error'; readonly result: string };
 
-/** Runs one call. What the model did wrong is its result; anything else that is thrown fails the turn. */
+/** Runs one call. The model's own mistakes are returned as the call's result. Any other error fails the turn. */
 export async function runCall<Context, Answer extends ToolAnswer>(
   tools: readonly AgentTool<Context, Answer>[],
   { name, arguments_string }: { readonly name: string; readonly arguments_string: string },

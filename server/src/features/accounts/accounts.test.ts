@@ -1,4 +1,4 @@
-// Tests accounts through the API: set-up, sign-in, passwords, profile, tokens and keys (docs/api/accounts.md).
+// Tests accounts through the API: setup, sign-in, passwords, profile, tokens and keys (docs/api/accounts.md).
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
@@ -22,11 +22,11 @@ const signIn = (email: string, attempted = password, headers = {}) =>
 const cookieOf = (got: { headers: Readonly<Record<string, unknown>> }) =>
   String(got.headers['set-cookie']).split(';')[0] as string;
 
-/** Without those about a sign-in at a new place. */
+/** The password reset e-mails sent to an address, without e-mails about sign-ins from a new place. */
 const resetMailsTo = (email: string) =>
   mail.inbox.filter(({ to, subject }) => to.includes(email) && subject === 'Reset your Plinth password');
 
-// ---- the set-up runs first, because it works only once
+// ---- setup is tested first, because it works only once
 const setupToken = (await createSetupToken(world.db, world.config.TOKEN_PEPPERS[0], new Date())) as string;
 const first = { email: 'First@Example.com', full_name: 'First', password, workspace_name: 'Ours' };
 const before = await world.call('GET', '/api/setup');
@@ -50,10 +50,14 @@ describe('setUp', () => {
     });
   });
 
-  it('requires the set-up token and refuses a common password', () => {
+  it('requires the setup token and refuses a common password', () => {
     expect(wrong).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
     expect(weak.body.detail).toEqual([
-      { loc: ['body', 'password'], msg: 'is one of the most common passwords; choose another', type: 'value_error' },
+      {
+        loc: ['body', 'password'],
+        msg: 'is one of the most common passwords; choose a different one',
+        type: 'value_error',
+      },
     ]);
   });
 
@@ -87,8 +91,8 @@ describe('signIn', () => {
       status: 200,
       body: { user: { id: ann.id }, workspaces: [{ id: ann.workspace, role: 'owner' }] },
     });
-    // Session fixation: a cookie that the browser already had is replaced.
-    await world.resetRateLimits(); // a second attempt within 5 seconds is limited
+    // The browser's existing cookie is replaced, to prevent session fixation.
+    await world.resetRateLimits(); // avoids the limit of one attempt per 5 seconds
     const again = await signIn('ann@example.com', password, { cookie: cookieOf(got) });
     expect(cookieOf(again)).not.toBe(cookieOf(got));
   });
@@ -119,7 +123,7 @@ describe('signIn', () => {
     await world.app.counters.add('sign-in:guess@example.com:192.0.2.77', 900, 5);
     const closed = await signIn('guess@example.com', password, from);
     expect(closed).toMatchObject({ status: 429, body: { code: 'rate_limited', limit: 5, window_seconds: 900 } });
-    expect((await signIn('guess@example.com')).status).toBe(200); // another IP address is not affected
+    expect((await signIn('guess@example.com')).status).toBe(200); // other IP addresses are not affected
     const tooSoon = await signIn('guess@example.com');
     expect(tooSoon).toMatchObject({ status: 429, body: { limit: 1, window_seconds: 5 } });
     expect(Number(tooSoon.headers['retry-after'])).toBeLessThanOrEqual(5);
@@ -130,13 +134,16 @@ describe('signIn', () => {
     await addPerson('colleague@example.com');
     const office = { 'x-forwarded-for': '192.0.2.80' };
     expect((await signIn('colleague@example.com', password, office)).status).toBe(200);
-    // Strangers from many addresses never leave the five seconds between two tries unused.
+    // Only one of the eight concurrent guesses is allowed, because the limit is one per five seconds.
     const strangers = await Promise.all(Array.from({ length: 8 }, () => signIn('calm@example.com', 'a guess')));
     expect(strangers.map(({ status }) => status).sort()).toEqual([401, ...Array(7).fill(429)]);
     expect((await signIn('calm@example.com', password, office)).status).toBe(200);
   });
 
-  /** As if somebody elsewhere had just tried; for longer than the usual five seconds, because a test may be slow. */
+  /**
+   * Simulates a recent attempt from elsewhere. It counts for longer than the usual five seconds, because tests may be
+   * slow.
+   */
   const strangersTry = (email: string) => world.app.counters.add(`sign-in-try:${email}`, 60);
 
   it('limits guesses at a known address as anywhere, and treats accounts that do not exist alike', async () => {
@@ -156,7 +163,9 @@ describe('signIn', () => {
   it('knows the ten latest addresses of a person for 90 days, and IPv6 addresses by their /64', async () => {
     const person = await addPerson('travels@example.com');
     let guest = 0;
-    /** Whether a try at this address counts by itself although strangers try at the same time. */
+    /**
+     * Whether attempts from this IP address have their own limit, even when strangers have used up the shared limit.
+     */
     const isKnown = async (ip: string) => {
       const email = `nobody${guest++}@example.com`;
       await strangersTry(email);
@@ -197,7 +206,7 @@ describe('signIn', () => {
       known.push(await timed(person.email));
       unknown.push(await timed(`ghost${i}@example.com`));
     }
-    // The lower quartile, because other load on the machine only adds time.
+    // Uses the lower quartile, because other load on the machine can only increase the times.
     const quartile = (all: number[]) => all.sort((a, b) => a - b)[6] as number;
     expect(Math.abs(quartile(known) / quartile(unknown) - 1)).toBeLessThan(0.4);
   });
@@ -210,7 +219,13 @@ describe('sessions', () => {
       const { createSession } = await import('../../core/identity/accounts.ts');
       const tokenKeys = { peppers: world.config.TOKEN_PEPPERS, cellCode: world.config.CELL_CODE };
       const visitor = { ip: '192.0.2.1', user_agent: undefined };
-      const token = await createSession(world.db, tokenKeys, person.id, visitor, world.clock.now());
+      const token = await createSession(
+        world.db,
+        { tokenKeys, secureCookie: false },
+        person.id,
+        visitor,
+        world.clock.now(),
+      );
       return { cookie: `plinth_session=${token}` };
     };
     const me = (headers: { cookie: string }) => world.call('GET', '/api/auth/me', { headers });
@@ -314,7 +329,7 @@ describe('passwords', () => {
     const person = await addPerson('change@example.com');
     const token = await world.token(person, person.workspace);
     const other = cookieOf(await signIn(person.email));
-    await world.resetRateLimits(); // a second attempt within 5 seconds is limited
+    await world.resetRateLimits(); // avoids the limit of one attempt per 5 seconds
     const mine = cookieOf(await signIn(person.email));
     const change = (body: object) => world.call('POST', '/api/auth/password', { headers: { cookie: mine }, body });
     expect(await change({ current_password: 'wrong', new_password: 'another long password' })).toMatchObject({
@@ -346,7 +361,7 @@ describe('passwords', () => {
     expect(await reset(link?.[1] ?? '')).toMatchObject({ status: 200 });
     expect(await reset(link?.[1] ?? '')).toMatchObject({ status: 410 });
     expect((await world.call('GET', '/api/auth/me', { headers: { cookie: session } })).status).toBe(401);
-    await world.resetRateLimits(); // a second attempt within 5 seconds is limited
+    await world.resetRateLimits(); // avoids the limit of one attempt per 5 seconds
     expect((await signIn(person.email, 'a brand new password')).status).toBe(200);
     await ask(person.email);
     await ask(person.email);
@@ -393,7 +408,7 @@ describe('passwords', () => {
     const log = await world.call('GET', '/api/workspace/audit-log', { headers: { cookie: cookieOf(again) } });
     const entry = log.body.items.find(({ type }: { type: string }) => type === 'token.revoked');
     expect(entry).toMatchObject({ actor: { id: person.id }, target: { kind: 'user', id: person.id } });
-    expect(entry.after.revoked).toHaveLength(2); // the token, and the workspace key that was created with it
+    expect(entry.after.revoked).toHaveLength(2); // the token, and the workspace key created with it
   });
 
   it('a refused reset mail is logged and retried, and the caller sees no difference', async () => {
@@ -403,7 +418,7 @@ describe('passwords', () => {
     await expect.poll(() => world.logLines.some((line) => line.includes('mail not sent'))).toBe(true);
     expect(mail.inbox.some((each) => each.to.includes(person.email))).toBe(false);
     mail.behave('well');
-    await expect.poll(() => resetMailsTo(person.email), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => resetMailsTo(person.email)).toHaveLength(1);
   });
 });
 
@@ -496,7 +511,7 @@ describe('personal access tokens', () => {
     const person = await addPerson('cap@example.com');
     const as = await world.token(person, person.workspace, { name: 'one' });
     expect((await create(as, { name: 'x', permisson: 'full_access' })).body.detail).toEqual([
-      { loc: ['body', 'permisson'], msg: 'is not a field of this body', type: 'extra_forbidden' },
+      { loc: ['body', 'permisson'], msg: 'is not a field of the request body', type: 'extra_forbidden' },
     ]);
     expect(await create(as, { name: 'x', app_ids: [newId()] })).toMatchObject({
       status: 404,
@@ -540,6 +555,22 @@ describe('personal access tokens', () => {
       status: 403,
       body: { code: 'token_app_limited' },
     });
+  });
+
+  it.each([
+    ['GET', '/api/workspace/tokens'],
+    ['GET', '/api/workspace/api-keys'],
+    ['GET', '/api/workspace/billing'],
+    ['POST', '/api/apps'],
+    ['POST', '/api/agents'],
+  ])('%s %s is refused to a token that is limited to some apps', async (method, path) => {
+    const person = await addPerson(`limited-${method}-${path.split('/').at(-1)}@example.com`);
+    const limited = await world.token(person, person.workspace, {
+      app_ids: [(await world.appOf(person, person.workspace)).id],
+    });
+    const got = await world.call(method, path, { as: limited, ...(method === 'POST' && { body: { name: 'New' } }) });
+    expect(got).toMatchObject({ status: 403, body: { code: 'token_app_limited' } });
+    expect((await world.call('POST', '/api/workspace/members/list', { as: limited, body: {} })).status).toBe(200);
   });
 });
 

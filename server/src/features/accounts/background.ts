@@ -1,5 +1,6 @@
-// Owns the queues of mails: password resets, and sign-ins at a new place. They are not sent in the request, because its
-// duration would reveal whether the address has an account, and because a promised mail must survive a crash.
+// The queues of e-mails about password resets and sign-ins from a new place. The e-mails are not sent within the
+// request, because its duration would reveal whether the address has an account, and because a promised e-mail must
+// survive a crash.
 import { createResetLink, getUser } from '../../core/identity/accounts.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
 import type { PasswordDeps } from './password.ts';
@@ -13,13 +14,14 @@ export const resetMailQueue = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<R
   owner: 'user_id',
   concurrency: 8,
   perOwner: 1,
+  byHand: { retry: true, cancel: true },
   timeoutMs: 30_000,
-  // Stops after about 15 minutes: whoever still waits has requested another mail.
+  // Gives up after about 15 minutes. A user who is still waiting will have requested another e-mail by then.
   retryMs: retries(1_000, 10_000, 60_000, 5 * 60_000, 10 * 60_000),
   async run({ user_id }, { db, now }) {
     const user = await getUser(db, user_id);
     if (user.deactivated_at !== null) return {};
-    const link = await createResetLink(db, user_id, pepper, baseUrl, now);
+    const link = await createResetLink(db, pepper, user_id, baseUrl, now);
     const result = await mail.send({
       to: user.email,
       subject: 'Reset your Plinth password',
@@ -42,8 +44,9 @@ export const signInMailQueue = ({ mail, baseUrl }: PasswordDeps): Queue<SignInMa
   owner: 'user_id',
   concurrency: 8,
   perOwner: 1,
+  byHand: { retry: true, cancel: true },
   timeoutMs: 30_000,
-  // Stops after about a day: then the person can't do much about the sign-in any more.
+  // Gives up after about a day. By then, the warning would be of little use.
   retryMs: retries(1_000, 10_000, 60_000, 10 * 60_000, 60 * 60_000, 6 * 60 * 60_000, 17 * 60 * 60_000),
   async run({ user_id, address, browser, created_date }, { db }) {
     const user = await getUser(db, user_id);
@@ -52,7 +55,7 @@ export const signInMailQueue = ({ mail, baseUrl }: PasswordDeps): Queue<SignInMa
     const result = await mail.send({
       to: user.email,
       subject: 'New sign-in to your Plinth account',
-      text: `Somebody signed in to your account from an address and browser that you have not used lately.\n\nTime: ${time} UTC\nAddress: ${address}\nBrowser: ${browser}\n\nIf this was you, there is nothing to do.\n\nIf it was not you, set a new password, which ends all your sessions:\n${baseUrl}/#forgot-password\nThen revoke the tokens that you do not know.\n\nYou can see your sessions here:\n${baseUrl}/#sessions\n`,
+      text: `Someone signed in to your account from an IP address and browser that you haven't used recently.\n\nTime: ${time} UTC\nAddress: ${address}\nBrowser: ${browser}\n\nIf this was you, you don't need to do anything.\n\nIf it wasn't you, set a new password. This ends all your sessions:\n${baseUrl}/#forgot-password\nThen revoke any tokens that you don't recognise.\n\nYou can see your sessions here:\n${baseUrl}/#sessions\n`,
     });
     if (result !== 'sent') throw new Error(`sign-in mail not sent (${result})`);
     return {};

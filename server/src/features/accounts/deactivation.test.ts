@@ -22,7 +22,7 @@ const post = (path: string, body: object) =>
   world.call('POST', path, { body, headers: { 'x-forwarded-for': `198.51.100.${++address}` } });
 const signIn = (email: string, attempted = password) => post('/api/auth/sign-in', { email, password: attempted });
 
-/** A person with a password and a workspace of their own. */
+/** A person with a password and their own workspace. */
 const addPerson = async (name = newId()) => {
   const person = await world.person(`${name}@example.com`);
   await savePassword(world.db, person.id, passwordHash, new Date());
@@ -178,7 +178,7 @@ describe('a deactivated account', () => {
     await world.db.insertInto('reset_mails').values(mailRow).execute();
     const read = () =>
       world.db.selectFrom('reset_mails').selectAll().where('id', '=', mailRow.id).executeTakeFirstOrThrow();
-    await expect.poll(async () => (await read()).due_at, { timeout: 10_000 }).toBeNull();
+    await expect.poll(async () => (await read()).due_at).toBeNull();
     expect((await read()).failures).toBe(0);
     expect(mail.inbox.some((each) => each.to.includes(person.email))).toBe(false);
   });

@@ -1,4 +1,4 @@
-// Entry point of accounts: users, their sessions and passwords, personal tokens and keys, workspace keys.
+// Entry point for accounts: users, their sessions and passwords, personal tokens and keys, and workspace keys.
 import { removeOldAddresses } from '../../core/identity/sign-in-addresses.ts';
 import { removeExpiredCredentials } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';

@@ -1,7 +1,8 @@
-// Owns the routes by which operators manage the accounts of the installation.
+// The routes that operators use to manage the installation's accounts.
 import { sessionOnly } from '../../core/auth/credentials.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
+import { operator } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { nestedResource, operator } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
@@ -10,6 +11,11 @@ import { findUser, listUsers } from './store.ts';
 import { deactivate, reactivate } from './user.ts';
 
 const userGuard = nestedResource(operator, 'user', findUser);
+
+const userText = {
+  text: 'The id of the user who has the account.',
+  example: '0198c20b-13e4-7f52-a9d6-7b08c4e1f392',
+};
 
 export const operatorRoutes = (cursors: Cursors): Route[] => [
   route({
@@ -33,12 +39,14 @@ export const operatorRoutes = (cursors: Cursors): Route[] => [
     name: 'deactivateUser',
     method: 'POST',
     path: '/api/operator/users/{user_id}/deactivate',
+    parameterTexts: { user_id: userText },
     summary: 'Deactivate an account: its sessions, tokens and personal keys end, and nobody can sign in to it',
     description:
       'Takes effect with the next request in every process. Memberships, apps and workspace keys stay, except for keys that were created with a token of the user.',
     credentials: sessionOnly,
     access: userGuard,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: ['user.deactivated'],
     answers: { 200: OperatorUser },
     refusals: [{ status: 409, code: 'last_operator' }],
@@ -48,10 +56,12 @@ export const operatorRoutes = (cursors: Cursors): Route[] => [
     name: 'reactivateUser',
     method: 'POST',
     path: '/api/operator/users/{user_id}/reactivate',
+    parameterTexts: { user_id: userText },
     summary: 'Reactivate an account; its sessions, tokens and keys stay ended',
     credentials: sessionOnly,
     access: userGuard,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: ['user.reactivated'],
     answers: { 200: OperatorUser },
     handle: ({ db, access, now }) => reactivate(db, access, now),

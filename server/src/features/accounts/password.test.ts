@@ -1,4 +1,4 @@
-// Password resets of an installation without a mail server. With one, see accounts.test.ts.
+// Tests password resets on an installation without a mail server. accounts.test.ts covers installations with one.
 import { expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 

@@ -1,8 +1,8 @@
-// Owns changing a password and resetting a forgotten one.
+// Changes a password and resets a forgotten one.
 
 import { auditSelf, auditVisitor, redacted } from '../../core/audit/audit.ts';
-import type { Counters } from '../../core/auth/counters.ts';
 import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
+import type { Counters } from '../../core/auth/rate-limits/counters.ts';
 import type { Pepper } from '../../core/auth/tokens.ts';
 import {
   endSessions,
@@ -33,7 +33,7 @@ export interface PasswordDeps {
 
 const done = { success: true } as const;
 
-/** Ends the user's other sessions. Their tokens stay valid: integrations use them, not browsers. */
+/** Ends the user's other sessions. Their tokens stay valid, because tokens are used by integrations, not browsers. */
 export async function changePassword(
   db: Db,
   access: SelfAccess,
@@ -63,19 +63,17 @@ export async function changePassword(
   });
 }
 
-/** Answers the same whether or not the address has an account, so that accounts can't be enumerated. */
-export async function forgotPassword(db: Db, visitor: Visitor, email: string, deps: PasswordDeps, now: Date) {
+/** The response is the same whether or not the address has an account, so accounts can't be enumerated. */
+export async function forgotPassword(db: Db, deps: PasswordDeps, visitor: Visitor, email: string, now: Date) {
   const user = await findUserByEmail(db, email);
   await auditVisitor(
     db,
-    visitor,
-    null,
-    { type: 'auth.password_reset_asked', target: { kind: 'user', id: email } },
+    { visitor, person: null, change: { type: 'auth.password_reset_asked', target: { kind: 'user', id: email } } },
     now,
   );
-  // Limits the mails per address, so that nobody can flood a user's inbox.
+  // Limits the number of e-mails per address, so no one can flood a user's inbox.
   const requests = await deps.counters.add(`forgot:${email}`, 60 * 60);
-  // Says nothing about the address: it is the same for all.
+  // The warning is the same for every address, so it does not reveal whether this one has an account.
   if (!deps.mail.configured) return withNotes(done, { warnings: ['reset_mail_off'] });
   const isActive = user !== undefined && user.deactivated_at === null;
   if (!isActive || requests.count > maxMailsPerHour) return done;
@@ -86,13 +84,13 @@ export async function forgotPassword(db: Db, visitor: Visitor, email: string, de
 
 export async function resetPassword(
   db: Db,
+  deps: PasswordDeps,
   visitor: Visitor,
   input: { reset_token: string; new_password: string },
-  deps: PasswordDeps,
   now: Date,
 ) {
   const token = hashOneTimeToken(input.reset_token, deps.pepper);
-  if (!(await isRedeemable(db, token, now))) throw resetLinkExpired(); // hashing is costly: not for strangers
+  if (!(await isRedeemable(db, token, now))) throw resetLinkExpired(); // checked first, because hashing is expensive
   const hash = await hashPassword(input.new_password, visitor);
   return transaction(db, async (db) => {
     const reset = await redeemReset(db, token, now);
@@ -102,9 +100,11 @@ export async function resetPassword(
     await claimAccount(db, visitor, user, now);
     await auditVisitor(
       db,
-      visitor,
-      user,
-      { type: 'auth.password_reset', target: { kind: 'user', id: user.id }, after: redacted },
+      {
+        visitor,
+        person: user,
+        change: { type: 'auth.password_reset', target: { kind: 'user', id: user.id }, after: redacted },
+      },
       now,
     );
     return done;

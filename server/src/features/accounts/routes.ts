@@ -1,18 +1,27 @@
-// Owns the routes of set-up, sign-in, passwords and the caller's profile. Those of sessions are in session-routes.ts,
-// those of tokens and keys in token-routes.ts, those of operators in operator-routes.ts.
+// The routes for setup, sign-in, passwords and the caller's profile. Session routes are in session-routes.ts,
+// token and key routes in token-routes.ts, and operator routes in operator-routes.ts.
 
 import { auditSelf } from '../../core/audit/audit.ts';
 import { open, readCredentials, sessionOnly, sessionOrToken } from '../../core/auth/credentials.ts';
+import { anyone, anyoneHere } from '../../core/auth/guards/visitor.ts';
+import { self } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import type { SelfAccess } from '../../core/auth/proofs.ts';
-import { anyone, self } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import { getCallingUser, getUser, isInitialised, listWorkspacesOf, saveName } from '../../core/identity/accounts.ts';
+import {
+  getCallingUser,
+  getUser,
+  isInitialised,
+  listWorkspacesOf,
+  lockUser,
+  saveName,
+} from '../../core/identity/accounts.ts';
 import { presentUser, User } from '../../core/identity/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { unchanged } from '../../kit/http/answer.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
-import { answerWithPage } from '../../kit/http/page.ts';
+import { answerWithPage } from '../../kit/http/page/page.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import type { Db } from '../../tables.ts';
 import {
@@ -41,7 +50,7 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
   ...signInRoutes(deps),
   ...pageRoutes,
   ...profileRoutes,
-  ...sessionRoutes,
+  ...sessionRoutes(deps),
   ...tokenRoutes(deps.tokenKeys),
   ...operatorRoutes(deps.cursors),
 ];
@@ -65,9 +74,9 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     path: '/api/setup',
     summary: 'Create the first user and workspace',
     description:
-      'Works once per installation, with the set-up token that the API prints to its log at startup. The user becomes an operator.',
+      'Works once per installation, with the setup token that the API prints to its log at startup. The user becomes an operator.',
     credentials: open,
-    access: { ...anyone, needs: 'setup token' },
+    access: { ...anyoneHere, needs: 'setup token' },
     limit: perMinute(5, 'address'),
     body: SetupInput,
     audits: ['workspace.created'],
@@ -76,25 +85,25 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
       { status: 401, code: 'credentials_invalid' },
       { status: 409, code: 'already_initialised' },
     ],
-    handle: ({ db, access, body, now }) => setUp(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => setUp(db, deps, access, body, now),
   }),
   route({
     name: 'signIn',
     headers: ['Set-Cookie'],
     method: 'POST',
     path: '/api/auth/sign-in',
-    summary: 'Sign in with e-mail address and password; starts a browser session',
+    summary: 'Sign in with e-mail address and password to start a browser session',
     description:
-      'Returns 429 after five failures for the same e-mail and IP address within 15 minutes, and to a second attempt for the same e-mail address within 5 seconds; at an IP address where somebody has signed in before, only attempts from there count.',
+      'Returns 429 after five failures for the same e-mail and IP address within 15 minutes, and to a second attempt for the same e-mail address within 5 seconds. For an IP address from which somebody has signed in before, only attempts from that address count.',
     credentials: open,
-    access: anyone,
+    access: anyoneHere,
     limit: perMinute(60, 'address'),
     work: 'reserved',
     body: SignInInput,
     audits: ['auth.sign_in', 'auth.sign_in.failed'],
     answers: { 200: SignInResult },
     refusals: [{ status: 401, code: 'sign_in_failed' }],
-    handle: ({ db, access, body, now }) => signIn(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => signIn(db, deps, access, body, now),
   }),
   route({
     name: 'signOut',
@@ -105,9 +114,10 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     credentials: sessionOnly,
     access: self,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: ['auth.sign_out'],
     answers: { 200: Success },
-    handle: ({ db, access, now }) => signOut(db, access, now),
+    handle: ({ db, access, now }) => signOut(db, deps, access, now),
   }),
   route({
     name: 'forgotPassword',
@@ -123,7 +133,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     body: PasswordResetRequest,
     audits: ['auth.password_reset_asked'],
     answers: { 200: Success },
-    handle: ({ db, access, body, now }) => forgotPassword(db, access, body.email, deps, now),
+    handle: ({ db, access, body, now }) => forgotPassword(db, deps, access, body.email, now),
   }),
   route({
     name: 'resetPassword',
@@ -131,7 +141,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     path: '/api/auth/password/reset',
     summary: 'Set a new password with the token from the reset link',
     description:
-      'The link works once and for one hour, and proves the e-mail address. All browser sessions of the user end; tokens and keys stay valid, unless the address was not proven before.',
+      'The link works once, for one hour, and verifies the e-mail address. All browser sessions of the user end; tokens and keys stay valid, unless the address was not verified before.',
     credentials: open,
     access: anyone,
     limit: perMinute(5, 'address'),
@@ -139,7 +149,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     audits: ['auth.password_reset', 'token.revoked'],
     answers: { 200: Success },
     refusals: [{ status: 410, code: 'reset_link_expired' }],
-    handle: ({ db, access, body, now }) => resetPassword(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => resetPassword(db, deps, access, body, now),
   }),
 ];
 
@@ -191,6 +201,7 @@ const profileRoutes: Route[] = [
     access: self,
     limit: perMinute(30, 'caller'),
     body: MeChange,
+    idempotency: 'optional',
     audits: ['auth.profile_changed'],
     answers: { 200: User },
     handle: ({ db, access, body, now }) => updateMe(db, access, body.full_name, now),
@@ -229,9 +240,10 @@ async function describeMe(db: Db, access: SelfAccess) {
 }
 
 async function updateMe(db: Db, access: SelfAccess, full_name: string | undefined, now: Date) {
-  const before = await getUser(db, getCallingUser(access).id);
   return transaction(db, async (db) => {
-    const user = await saveName(db, before.id, full_name ?? before.full_name, now);
+    const before = await lockUser(db, getCallingUser(access).id);
+    if (full_name === undefined || full_name === before.full_name) return unchanged(presentUser(before));
+    const user = await saveName(db, before.id, full_name, now);
     const change = { before: { full_name: before.full_name }, after: { full_name: user.full_name } };
     await auditSelf(
       db,

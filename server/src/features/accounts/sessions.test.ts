@@ -1,4 +1,4 @@
-// Browser sessions through the API: listing and ending them, and the mail about a sign-in at a new place
+// Tests browser sessions through the API: listing and ending them, and the e-mail about a sign-in from a new place
 // (docs/api/accounts.md#sessions).
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ async function addPerson(email: string) {
   return person;
 }
 
-/** Signs in and returns the session as the header to send. */
+/** Signs in and returns the session cookie as a request header. */
 async function signIn(email: string, ip: string, userAgent = firefox, at: World = world): Promise<{ cookie: string }> {
   await at.resetRateLimits();
   const headers = { 'x-forwarded-for': ip, 'user-agent': userAgent };
@@ -163,7 +163,7 @@ describe('a sign-in at a new place', () => {
     const counts: number[] = [];
     for (const [ip, userAgent] of [
       ['192.0.2.21', firefox], // the first sign-in
-      ['192.0.2.21', firefox.replaceAll('143', '144')], // an update of the browser
+      ['192.0.2.21', firefox.replaceAll('143', '144')], // a browser update
       ['192.0.2.21', safari],
       ['2001:db8:7:7::1', safari],
       ['2001:db8:7:7:ffff::1', safari], // the same /64
@@ -175,7 +175,7 @@ describe('a sign-in at a new place', () => {
     expect(counts).toEqual([0, 0, 1, 2, 2, 2]);
   });
 
-  it('is new again after 90 days, also if the person did not sign in meanwhile', async () => {
+  it('is new again after 90 days, even if the person did not sign in meanwhile', async () => {
     const kim = await addPerson('kim@example.com');
     await signIn(kim.email, '192.0.2.22');
     world.clock.aheadMs = 91 * dayMs;

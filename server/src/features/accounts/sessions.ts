@@ -1,7 +1,7 @@
-// Owns a person's list of their browser sessions, and ending them (docs/api/accounts.md#sessions).
+// Lists and ends a person's browser sessions (docs/api/accounts.md#sessions).
 import { auditSelf } from '../../core/audit/audit.ts';
 import type { SelfAccess } from '../../core/auth/proofs.ts';
-import { endSession, endSessions, getCallingUser } from '../../core/identity/accounts.ts';
+import { endSession, endSessions, getCallingUser, type SessionDeps } from '../../core/identity/accounts.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged, withNotes } from '../../kit/http/answer.ts';
 import type { Db } from '../../tables.ts';
@@ -11,17 +11,22 @@ import { listSessions } from './store.ts';
 
 const maxListed = 100;
 
-/** Newest first. */
+/** Lists the caller's sessions, newest first. */
 export async function describeSessions(db: Db, access: SelfAccess, now: Date) {
   const rows = await listSessions(db, access, maxListed + 1, now);
   const sessions = rows.slice(0, maxListed).map((row) => presentSession(row, access.caller.credential_id));
   return rows.length > maxListed ? withNotes(sessions, { truncated: true }) : sessions;
 }
 
-/** Ending the session of the request is the same as signing out. */
-export async function endOneSession(db: Db, access: SelfAccess & { readonly session: SessionRow }, now: Date) {
+/** Ending the caller's current session is the same as signing out. */
+export async function endOneSession(
+  db: Db,
+  deps: Pick<SessionDeps, 'secureCookie'>,
+  access: SelfAccess & { readonly session: SessionRow },
+  now: Date,
+) {
   const { session, caller } = access;
-  if (session.id === caller.credential_id) return signOut(db, access, now);
+  if (session.id === caller.credential_id) return signOut(db, deps, access, now);
   return transaction(db, async (db) => {
     await endSession(db, getCallingUser(access).id, session.id);
     await auditEnded(db, access, [session.id], now);

@@ -1,9 +1,10 @@
-// Owns the first set-up, signing in and out (docs/api/accounts.md#sign-in).
+// The initial setup, and signing in and out (docs/api/accounts.md#sign-in).
 import { timingSafeEqual } from 'node:crypto';
 import { auditSelf, auditVisitor } from '../../core/audit/audit.ts';
-import type { Counters } from '../../core/auth/counters.ts';
 import type { Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
+import type { Counters } from '../../core/auth/rate-limits/counters.ts';
+import { removeSessionCookie } from '../../core/auth/session-cookie.ts';
 import {
   createSession,
   endSession,
@@ -12,6 +13,7 @@ import {
   hashOneTimeToken,
   isInitialised,
   listWorkspacesOf,
+  type SessionDeps,
   sessionCookie,
 } from '../../core/identity/accounts.ts';
 import { describeBrowser } from '../../core/identity/browsers.ts';
@@ -25,35 +27,32 @@ import {
 import { presentUser } from '../../core/identity/shapes.ts';
 import { isKnownAddress, isNewPlace } from '../../core/identity/sign-in-addresses.ts';
 import { countFailedTry, nameAccount, refuseRepeatedTries } from '../../core/identity/sign-in-tries.ts';
-import { insertUser, insertWorkspace, type TokenKeys } from '../../core/identity/users.ts';
+import { insertUser, insertWorkspace } from '../../core/identity/users.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
-import { nameClient } from '../../kit/http/client-address.ts';
+import { nameClient } from '../../kit/http/connection/client-address.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { SetupInput, UserRow } from './contract.ts';
 import { findSetupToken, insertSignInMail, removeSetupTokens } from './store.ts';
 
-export interface SignInDeps {
-  readonly tokenKeys: TokenKeys;
+export interface SignInDeps extends SessionDeps {
   readonly counters: Counters;
-  /** From the environment. If undefined, the API prints one at startup and stores its hash in the database. */
+  /** Set in the environment. If undefined, the API prints a token at startup and stores its hash in the database. */
   readonly setupToken: string | undefined;
   readonly defaultPlan: Plan;
   readonly mail: Mail;
   readonly wake: Pick<WakeUps, 'notify'>;
-  /** True if BASE_URL is https: the session cookie is then `Secure`. */
-  readonly secureCookie: boolean;
 }
 
-export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: SignInDeps, now: Date) {
-  await refuseSetUp(db, input, deps); // hashing is costly: not for strangers
+export async function setUp(db: Db, deps: SignInDeps, visitor: Visitor, input: SetupInput, now: Date) {
+  await refuseSetUp(db, deps, input); // checked first, because hashing is expensive
   const password = await hashPassword(input.password, visitor);
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, 'first set-up');
-    await refuseSetUp(db, input, deps);
+    await refuseSetUp(db, deps, input);
     const { email, full_name } = input;
     const operator = { email, full_name, is_operator: true, email_verified: true };
     const user_id = await insertUser(db, operator, now);
@@ -69,18 +68,18 @@ export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: S
       target: { kind: 'workspace', id: workspace_id },
       after: { name: input.workspace_name },
     };
-    await auditVisitor(db, visitor, { id: user_id, email: input.email }, change, now, workspace_id);
+    await auditVisitor(db, { visitor, person: { id: user_id, email: input.email }, change, workspace_id }, now);
     const user = await getUser(db, user_id);
     const workspace = { id: workspace_id, name: input.workspace_name, role: 'owner' as const, plan: deps.defaultPlan };
     return answerWithSession(
       { user: presentUser(user), workspace },
-      await createSession(db, deps.tokenKeys, user_id, visitor, now),
+      await createSession(db, deps, user_id, visitor, now),
       deps,
     );
   });
 }
 
-async function refuseSetUp(db: Db, { setup_token }: SetupInput, deps: SignInDeps): Promise<void> {
+async function refuseSetUp(db: Db, deps: SignInDeps, { setup_token }: SetupInput): Promise<void> {
   if (await isInitialised(db))
     throw new Problem(
       'conflict',
@@ -88,26 +87,26 @@ async function refuseSetUp(db: Db, { setup_token }: SetupInput, deps: SignInDeps
       'This installation has already been set up. Sign in instead.',
       { retrySafe: false },
     );
-  if (!(await isSetupToken(db, setup_token, deps)))
+  if (!(await isSetupToken(db, deps, setup_token)))
     throw unauthenticated(
       'credentials_invalid',
-      'The set-up token is wrong. Use PLINTH_SETUP_TOKEN, or the one that the API printed to its log at startup.',
+      'The setup token is wrong. Use the value of PLINTH_SETUP_TOKEN, or the token that the API printed to its log at startup.',
     );
 }
 
-async function isSetupToken(db: Db, text: string, { setupToken, tokenKeys }: SignInDeps): Promise<boolean> {
+async function isSetupToken(db: Db, { setupToken, tokenKeys }: SignInDeps, text: string): Promise<boolean> {
   const [pepper] = tokenKeys.peppers;
   const hash = hashOneTimeToken(text, pepper);
   if (setupToken !== undefined && timingSafeEqual(hash, hashOneTimeToken(setupToken, pepper))) return true;
   return (await findSetupToken(db, hash)) !== undefined;
 }
 
-/** Every failure answers the same and takes the same time, so that accounts can't be enumerated. */
+/** Every failure returns the same response and takes the same time, so accounts can't be enumerated. */
 export async function signIn(
   db: Db,
+  deps: SignInDeps,
   visitor: Visitor,
   input: { email: string; password: string },
-  deps: SignInDeps,
   now: Date,
 ) {
   const email = input.email.trim().toLowerCase();
@@ -119,28 +118,34 @@ export async function signIn(
     await countFailedTry(deps.counters, tried);
     await auditVisitor(
       db,
-      visitor,
-      null,
-      { type: 'auth.sign_in.failed', target: { kind: 'user', id: nameAccount(email) } },
+      {
+        visitor,
+        person: null,
+        change: { type: 'auth.sign_in.failed', target: { kind: 'user', id: nameAccount(email) } },
+      },
       now,
     );
     throw wrongEmailOrPassword();
   }
   return transaction(db, async (db) => {
-    // If the password changed while it was being checked, the caller sent the old one.
+    // If the password was changed during the check, the caller sent the old one.
     if (!(await lockPasswordIfUnchanged(db, stored.user_id, stored.hash))) throw wrongEmailOrPassword();
     const user = await getUser(db, stored.user_id);
-    await reportNewPlace(db, user, visitor, deps, now); // before the session makes the place known
-    const token = await createSession(db, deps.tokenKeys, user.id, visitor, now);
-    await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
+    await reportNewPlace(db, deps, user, visitor, now); // must run before the new session makes the place known
+    const token = await createSession(db, deps, user.id, visitor, now);
+    await auditVisitor(
+      db,
+      { visitor, person: user, change: { type: 'auth.sign_in', target: { kind: 'user', id: user.id } } },
+      now,
+    );
     const memberships = await listWorkspacesOf(db, { user_id: user.id, workspace_id: null });
     const workspaces = memberships.map(({ id, name, role, plan }) => ({ id, name, role, plan }));
     return answerWithSession({ user: presentUser(user), workspaces }, token, deps);
   });
 }
 
-/** A mail tells the person, if their address is proven: otherwise it may be that of somebody else. */
-async function reportNewPlace(db: Db, user: UserRow, visitor: Visitor, deps: SignInDeps, now: Date): Promise<void> {
+/** Notifies the user by e-mail if their address is verified. An unverified address may belong to someone else. */
+async function reportNewPlace(db: Db, deps: SignInDeps, user: UserRow, visitor: Visitor, now: Date): Promise<void> {
   if (!deps.mail.configured || user.email_verified_at === null) return;
   const browser = describeBrowser(visitor.user_agent);
   if (!(await isNewPlace(db, user, { ip: visitor.ip, browser }, deps.tokenKeys.peppers, now))) return;
@@ -148,14 +153,12 @@ async function reportNewPlace(db: Db, user: UserRow, visitor: Visitor, deps: Sig
   afterCommit(db, () => deps.wake.notify('sign_in_mails'));
 }
 
-export async function signOut(db: Db, access: SelfAccess, now: Date) {
+export async function signOut(db: Db, deps: Pick<SessionDeps, 'secureCookie'>, access: SelfAccess, now: Date) {
   const { id } = getCallingUser(access);
   return transaction(db, async (db) => {
     await endSession(db, id, access.caller.credential_id);
     await auditSelf(db, access, { type: 'auth.sign_out', target: { kind: 'user', id } }, now);
-    return withNotes({ success: true } as const, {
-      headers: { 'set-cookie': 'plinth_session=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0' },
-    });
+    return withNotes({ success: true } as const, { headers: removeSessionCookie(deps.secureCookie) });
   });
 }
 

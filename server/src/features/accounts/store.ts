@@ -1,4 +1,4 @@
-// Owns the queries over credentials by user or workspace, set-up tokens, password resets and queued mails.
+// The queries on credentials by user or workspace, setup tokens, password resets and queued e-mails.
 import { sql } from 'kysely';
 import { sessionIdleMs } from '../../core/auth/credentials.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
@@ -6,6 +6,7 @@ import type { CredentialKind } from '../../core/auth/tokens.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
+import type { CredentialRow } from './contract.ts';
 
 const liveCredentials = (db: Db, kind: CredentialKind, now: Date) =>
   db
@@ -34,7 +35,7 @@ const workspaceKeys = (db: Db, access: WorkspaceAccess, now: Date) =>
 const ownApiKeys = (db: Db, access: SelfAccess, now: Date) =>
   liveCredentials(db, 'personal_key', now).where('credentials.user_id', '=', access.caller.user_id);
 
-/** The sessions that can still be used. */
+/** Selects the caller's sessions that have not expired. */
 const ownSessions = (db: Db, access: SelfAccess, now: Date) =>
   liveCredentials(db, 'session', now)
     .where('credentials.user_id', '=', access.caller.user_id)
@@ -79,6 +80,16 @@ export const getToken = (db: Db, access: WorkspaceAccess, id: string) =>
 export const getWorkspaceKey = (db: Db, access: WorkspaceAccess, id: string) =>
   workspaceKeys(db, access, new Date(0)).where('credentials.id', '=', id).executeTakeFirstOrThrow();
 
+/** Locks a token or key until the transaction ends, so it can be compared with a change. */
+export const lockCredential = (db: Db, access: WorkspaceAccess, id: string): Promise<CredentialRow> =>
+  db
+    .selectFrom('credentials')
+    .where('id', '=', id)
+    .where('workspace_id', '=', access.workspace_id)
+    .selectAll()
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+
 export async function saveCredential(
   db: Db,
   access: WorkspaceAccess,
@@ -103,7 +114,7 @@ export async function markApiKeyRevoked(db: Db, access: SelfAccess, id: string, 
     .execute();
 }
 
-/** All users of the installation, newest first. Call it with an operator's proof only. */
+/** Selects all users of the installation, newest first. Requires an operator's proof. */
 export function listUsers(
   db: Db,
   _access: SelfAccess,
@@ -134,7 +145,7 @@ export async function isRedeemable(db: Db, hash: Buffer, now: Date): Promise<boo
   return reset !== undefined;
 }
 
-/** Marks a reset as used and returns its user; undefined if the hash is unknown, used or expired. */
+/** Marks a reset as used and returns its user. Undefined if the hash is unknown, used or expired. */
 export async function redeemReset(db: Db, hash: Buffer, now: Date) {
   return db
     .updateTable('password_resets')
@@ -162,7 +173,7 @@ export async function insertResetMail(db: Db, user_id: string, now: Date): Promi
 
 const maxSignInMailsPerDay = 5;
 
-/** At most five a day: nobody reads more, and whoever has the password must not be able to fill an inbox. */
+/** Queues at most five e-mails a day, so a person who knows the password can't fill the user's inbox. */
 export async function insertSignInMail(
   db: Db,
   user_id: string,
@@ -177,7 +188,7 @@ export async function insertSignInMail(
 
 const dayBefore = (now: Date): Date => new Date(now.getTime() - 24 * 60 * 60 * 1000);
 
-/** Finished rows stay for a day, so that an operator can see why a mail was not sent. */
+/** Finished rows are kept for a day, so an operator can see why an e-mail was not sent. */
 export async function removeOldMails(db: Db, now: Date): Promise<number> {
   let removed = 0;
   for (const table of ['reset_mails', 'sign_in_mails'] as const) {

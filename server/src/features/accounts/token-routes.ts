@@ -1,8 +1,9 @@
-// Owns the routes of personal access tokens, personal API keys and workspace keys.
+// The routes for personal access tokens, personal API keys and workspace keys.
 import { z } from 'zod';
 import { sessionOrToken } from '../../core/auth/credentials.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
+import { self, selfInWorkspace, unlimitedToken, workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { nestedResource, self, selfInWorkspace, unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { TokenKeys } from '../../core/identity/users.ts';
 import { Success } from '../../kit/http/shapes.ts';
@@ -93,6 +94,7 @@ const personalRoutes = (tokenKeys: TokenKeys): Route[] => [
     access: ownTokenGuard,
     limit: perMinute(60, 'caller'),
     body: TokenChange,
+    idempotency: 'optional',
     audits: ['token.renamed'],
     answers: { 200: Token },
     handle: ({ db, access, body, now }) => renameToken(db, access, body.name, now),
@@ -105,6 +107,7 @@ const personalRoutes = (tokenKeys: TokenKeys): Route[] => [
     credentials: sessionOrToken,
     access: ownTokenGuard,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: ['token.revoked'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => revokeToken(db, access, now),
@@ -130,6 +133,7 @@ const personalRoutes = (tokenKeys: TokenKeys): Route[] => [
     credentials: sessionOrToken,
     access: { ...self, needs: 'none' },
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: 'nothing',
     answers: {},
     refusals: [{ status: 410, code: 'api_keys_retired' }],
@@ -146,10 +150,14 @@ const personalRoutes = (tokenKeys: TokenKeys): Route[] => [
     deprecated: true,
     method: 'DELETE',
     path: '/api/auth/api-keys/{key_id}',
+    parameterTexts: {
+      key_id: { text: 'The id of the personal API key.', example: '0198c1f5-9d04-7b6c-8e21-3fa0d7c5b916' },
+    },
     summary: "Revoke one of the caller's personal API keys",
     credentials: sessionOrToken,
     access: ownApiKeyGuard,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: ['api_key.revoked'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => revokeApiKey(db, access, now),
@@ -167,7 +175,7 @@ const workspaceCredentialRoutes = (tokenKeys: TokenKeys): Route[] => [
     path: '/api/workspace/tokens',
     summary: 'List the personal access tokens of all members',
     credentials: sessionOrToken,
-    access: workspaceAs('admin'),
+    access: adminGuard,
     limit: perMinute(60, 'workspace'),
     work: 'slow',
     answers: { 200: z.array(WorkspaceToken) },
@@ -185,6 +193,7 @@ const workspaceCredentialRoutes = (tokenKeys: TokenKeys): Route[] => [
     credentials: sessionOrToken,
     access: workspaceTokenGuard,
     limit: perMinute(60, 'workspace'),
+    repeat: 'safe',
     audits: ['token.revoked'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => revokeToken(db, access, now),
@@ -195,7 +204,7 @@ const workspaceCredentialRoutes = (tokenKeys: TokenKeys): Route[] => [
     path: '/api/workspace/api-keys',
     summary: 'List the workspace keys',
     credentials: sessionOrToken,
-    access: workspaceAs('admin'),
+    access: adminGuard,
     limit: perMinute(60, 'workspace'),
     answers: { 200: z.array(WorkspaceKey) },
     handle: async ({ db, access, now }) => (await listWorkspaceKeys(db, access, now)).map(presentWorkspaceKey),
@@ -231,6 +240,7 @@ const workspaceCredentialRoutes = (tokenKeys: TokenKeys): Route[] => [
     access: workspaceKeyGuard,
     limit: perMinute(60, 'workspace'),
     body: WorkspaceKeyChange,
+    idempotency: 'optional',
     audits: ['workspace_key.updated'],
     answers: { 200: WorkspaceKey },
     handle: ({ db, access, body, now }) => changeWorkspaceKey(db, access, body, now),
@@ -243,6 +253,7 @@ const workspaceCredentialRoutes = (tokenKeys: TokenKeys): Route[] => [
     credentials: sessionOrToken,
     access: workspaceKeyGuard,
     limit: perMinute(60, 'workspace'),
+    repeat: 'safe',
     audits: ['workspace_key.revoked'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => revokeWorkspaceKey(db, access, now),

@@ -1,4 +1,4 @@
-// Owns creating, changing and revoking personal access tokens, personal API keys and workspace keys
+// Creates, changes and revokes personal access tokens, personal API keys and workspace keys
 // (docs/api/accounts.md#tokens-and-keys).
 
 import { audit, auditSelf } from '../../core/audit/audit.ts';
@@ -8,6 +8,7 @@ import { lockCredentials, revokeWithDescendants } from '../../core/identity/acco
 import { listVisibleApps } from '../../core/identity/apps.ts';
 import { insertCredential, type TokenKeys } from '../../core/identity/users.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { unchanged } from '../../kit/http/answer.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
@@ -23,6 +24,7 @@ import {
   isCallerLive,
   listTokens,
   listWorkspaceKeys,
+  lockCredential,
   markApiKeyRevoked,
   saveCredential,
 } from './store.ts';
@@ -73,12 +75,12 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
 const expiryAfter = (days: number | null, now: Date): Date | null =>
   days === null ? null : new Date(now.getTime() + days * dayMs);
 
-/** The token with which the caller creates a credential. Null for a session. */
+/** The token with which the caller creates a credential, or null for a session. */
 const parentOf = ({ caller }: WorkspaceAccess): Caller | null => (caller.kind === 'personal_token' ? caller : null);
 
 /**
- * 401 if the caller's session or token has ended since the guard ran. Until the transaction ends, revoking the token and
- * deactivating the account wait, and then find what was created.
+ * Throws 401 if the caller's session or token has ended since the guard ran. Requests that revoke the token or
+ * deactivate the account wait until this transaction ends, so they also end the credential that it creates.
  */
 async function requireLiveCaller(db: Db, access: WorkspaceAccess): Promise<void> {
   await lockCredentials(db, access);
@@ -92,8 +94,8 @@ interface CredentialRights {
 }
 
 /**
- * A token or key created with a token has no more rights than its parent. For a read-only parent that is limited to app
- * A and expires on 1 March: full access, app B, all apps, no expiry or 2 March are each refused.
+ * A token or key created with a token can't have more rights than its parent. For example, if the parent is read-only,
+ * limited to app A and expires on 1 March, then full access, app B, all apps, no expiry and 2 March are each rejected.
  */
 function refuseWiderThanParent(parent: Caller | null, rights: CredentialRights): void {
   if (parent === null) return;
@@ -105,7 +107,7 @@ function refuseWiderThanParent(parent: Caller | null, rights: CredentialRights):
   throw new Problem(
     'forbidden',
     'token_wider_than_parent',
-    "A token or key created with a token can't have more apps, a higher permission or a later expiry than that token. Request less, or create it in a browser session.",
+    "A token or key created with a token can't have access to more apps, a higher permission or a later expiry than that token. Request less access, or create it in a browser session.",
   );
 }
 
@@ -117,11 +119,13 @@ async function requireApps(db: Db, access: WorkspaceAccess, ids: readonly string
 
 export async function renameToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, name: string, now: Date) {
   return transaction(db, async (db) => {
-    const row = await saveCredential(db, access, access.token.id, { name });
+    const before = await lockCredential(db, access, access.token.id);
+    if (before.name === name) return unchanged(presentToken(before));
+    const row = await saveCredential(db, access, before.id, { name });
     const change = {
       type: 'token.renamed' as const,
       target: { kind: 'token', id: row.id },
-      before: { name: access.token.name },
+      before: { name: before.name },
       after: { name },
     };
     await audit(db, access, change, now);
@@ -129,7 +133,7 @@ export async function renameToken(db: Db, access: WorkspaceAccess & { token: Cre
   });
 }
 
-/** Revokes the token and all tokens and keys created with it. They stop working with the next request. */
+/** Revokes the token, and all tokens and keys created with it. Requests with them are rejected immediately. */
 export async function revokeToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
     const revoked = (await revokeWithDescendants(db, access, access.token, now)).map(({ id }) => id);
@@ -218,8 +222,10 @@ export async function changeWorkspaceKey(
   now: Date,
 ) {
   return transaction(db, async (db) => {
-    const { key } = access;
-    const row = Object.keys(change).length === 0 ? key : await saveCredential(db, access, key.id, change);
+    const key = await lockCredential(db, access, access.key.id);
+    const { name = key.name, description = key.description } = change;
+    if (name === key.name && description === key.description) return unchanged(presentWorkspaceKey(key));
+    const row = await saveCredential(db, access, key.id, change);
     const before = { name: key.name, description: key.description };
     await audit(
       db,

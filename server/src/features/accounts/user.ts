@@ -1,4 +1,4 @@
-// Owns deactivating and reactivating accounts by an operator (docs/api/accounts.md#deactivated-accounts).
+// Deactivates and reactivates accounts, which only operators may do (docs/api/accounts.md#deactivated-accounts).
 import { auditOperator } from '../../core/audit/audit.ts';
 import type { AuditType } from '../../core/audit/types.ts';
 import type { SelfAccess } from '../../core/auth/proofs.ts';
@@ -11,7 +11,7 @@ import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { presentOperatorUser, type UserRow } from './contract.ts';
 
-/** The proof of an operator, and the user that the path names. */
+/** An operator's proof, and the user in the path. */
 export type UserAccess = SelfAccess & { readonly user: UserRow };
 
 export function deactivate(db: Db, access: UserAccess, now: Date) {
@@ -47,6 +47,6 @@ const lastOperator = () =>
   new Problem(
     'conflict',
     'last_operator',
-    'This is the last operator of the installation. Make somebody else an operator first.',
+    "This is the installation's last operator. Make someone else an operator first.",
     { retrySafe: false },
   );

@@ -1,11 +1,11 @@
-// The entry point of advertising: the accounts of apps at the ad platform, whether an app can be advertised, conversion tracking,
-// the texts and images of ads, and the locations that ads can be shown in.
+// The entry point of advertising: accounts on the ad platform, readiness checks, conversion tracking, ad texts and
+// images, and the locations where ads can be shown.
 
 import type { Db } from '../../tables.ts';
 import { settleAccounts } from './accounts/account.ts';
-import { changeJobs, createChangeQueue } from './campaigns/background.ts';
 import { campaignGauges, campaignJobs } from './campaigns/jobs.ts';
-import { pauseOfDeletedApps } from './campaigns/leaving.ts';
+import { changeJobs, createChangeQueue } from './changes/background.ts';
+import { pauseOfDeletedApps } from './changes/leaving.ts';
 import { type AssetQueueDeps, assetJobs, createSessionQueue } from './creative/background.ts';
 import { createRenderer } from './creative/render/renderer.ts';
 import { createLaunchQueue } from './launch/background.ts';
@@ -14,12 +14,15 @@ import { type AdsDeps, adsRoutes } from './routes.ts';
 import { type AdsTimes, defaultTimes } from './times.ts';
 import { trackingJobs, trackingListeners } from './tracking/background.ts';
 
-export { createCampaignStops } from './campaigns/leaving.ts';
 export { compareWithPlatform } from './campaigns/report.ts';
+export { createCampaignStops } from './changes/leaving.ts';
 export { loadBundledLocations } from './locations/catalogue.ts';
 export { importLocations } from './locations/import.ts';
 export { LocationFileError } from './locations/platform-file.ts';
-/** For entities: a schema that a conversion mapping names can't be deleted. For publishing: a new policy may block the tag. */
+/**
+ * Entities use the first function to block the deletion of a schema that a conversion mapping uses. Publishing uses the
+ * second, because a new policy may block the tag.
+ */
 export { listMappedEntities, removeCheck as removeTrackingCheck } from './store/tracking.ts';
 export type { AdsTimes } from './times.ts';
 
@@ -27,7 +30,7 @@ type FeatureDeps = Omit<AdsDeps, 'imageAddress' | 'times'> &
   Omit<AssetQueueDeps, 'renderer'> &
   Pick<SagaDeps, 'platform'> & {
     readonly baseUrl: string;
-    /** Those that differ from the usual ones. */
+    /** Overrides the default times. */
     readonly times: Partial<AdsTimes> | undefined;
   };
 

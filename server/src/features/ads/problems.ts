@@ -1,7 +1,7 @@
-// Owns the refusals that several operations on campaigns share. `campaign_state` says what is known of the campaign.
+// The refusals that several campaign operations share. `campaign_state` gives the campaign's known state.
 import { Problem } from '../../kit/problem.ts';
 
-/** What is known of a campaign at the ad platform. `unknown`: it may exist, and it may be spending. */
+/** A campaign's known state on the ad platform. `unknown` means that the campaign may exist and may be spending. */
 export type CampaignState = 'absent' | 'paused' | 'live' | 'unknown' | 'removed';
 
 export interface AboutCampaign {
@@ -14,43 +14,48 @@ export const launchNotConfirmed = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'ad_platform_timeout',
-    'The ad platform has not confirmed the launch. The campaign may be live and spending: do not send it again, read the campaign list. Plinth finds out, usually within a minute after the platform answers.',
+    "The ad platform has not confirmed the launch. The campaign may be live and spending. Don't send the request again; check the campaign list instead. Plinth usually knows the outcome within a minute of the platform's response.",
     { members: { ...about }, retrySafe: false, headers: { 'retry-after': '15' } },
   );
 
-/** It goes on. So by the time the caller reads this, the campaign may exist. */
+/** The launch continues, so the campaign may exist when the caller reads this. */
 export const launchNotSent = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'ad_platform_timeout',
-    'The launch has not ended yet, and nothing was sent for the campaign so far. It goes on: do not send it again, read it with getLaunch.',
+    "The launch is still in progress, and nothing has been sent to the ad platform yet. Don't send the request again; check the launch with getLaunch instead.",
     { members: { ...about }, retrySafe: false, headers: { 'retry-after': '15' } },
   );
 
-/** Of a change of a campaign, which goes on. */
-export const changeNotConfirmed = (about: AboutCampaign, { retrySafe }: { readonly retrySafe: boolean }) =>
+/** Whether the request can be repeated. By default, this follows from the operation. */
+export interface RepeatOptions {
+  readonly retrySafe?: boolean;
+}
+
+/** The change is still in progress. */
+export const changeNotConfirmed = (about: AboutCampaign, { retrySafe }: RepeatOptions) =>
   new Problem(
     'conflict',
     'ad_platform_timeout',
-    'The ad platform has not confirmed the change. It may have been applied. Plinth goes on until the platform answers: read the campaign to see what is true.',
-    { members: { ...about }, retrySafe, headers: { 'retry-after': '15' } },
+    'The ad platform has not confirmed the change, but it may have been applied. Plinth will keep trying until the platform responds. Call getCampaign to see the current state.',
+    { members: { ...about }, ...(retrySafe !== undefined && { retrySafe }), headers: { 'retry-after': '15' } },
   );
 
-/** Nothing of it was applied: every request that was sent was refused. */
-export const changeNotSent = (about: AboutCampaign, { retrySafe }: { readonly retrySafe: boolean }) =>
+/** Nothing has been applied, because no request was sent or every request was refused. */
+export const changeNotSent = (about: AboutCampaign, { retrySafe }: RepeatOptions) =>
   new Problem(
     'conflict',
     'ad_platform_timeout',
-    "The change is recorded, and was not applied so far: the ad platform can't be reached or refuses it for now, or an earlier change of the campaign has not ended. Plinth goes on until the platform answers: read the campaign to see what is true.",
-    { members: { ...about }, retrySafe, headers: { 'retry-after': '15' } },
+    "The change is recorded but not applied yet, because the ad platform can't be reached or is temporarily rejecting it, or because an earlier change to the campaign is still in progress. Plinth will keep trying until the platform responds. Call getCampaign to see the current state.",
+    { members: { ...about }, ...(retrySafe !== undefined && { retrySafe }), headers: { 'retry-after': '15' } },
   );
 
-/** Repeating it would undo what somebody asked for later. */
+/** Repeating the change would undo a later request. */
 export const changeReplaced = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'ad_platform_timeout',
-    'A later request about the same campaign replaced this one before the ad platform confirmed it. Read the campaign to see what is true.',
+    'A later request for the same campaign replaced this one before the ad platform confirmed it. Call getCampaign to see the current state.',
     { members: { ...about }, retrySafe: false },
   );
 
@@ -58,7 +63,7 @@ export const launchInProgress = (about: Omit<AboutCampaign, 'campaign_state'>) =
   new Problem(
     'conflict',
     'launch_in_progress',
-    'The launch of this campaign has not ended. Read it with getLaunch, and wait until it has.',
+    "This campaign's launch is still in progress. Check it with getLaunch, and try again once it has finished.",
     { members: { campaign_state: 'unknown', ...about }, retrySafe: false, headers: { 'retry-after': '5' } },
   );
 
@@ -66,7 +71,7 @@ export const alreadyLaunched = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'already_launched',
-    'A campaign was launched from this draft already, and no second one was created. Read it by its `campaign_id`, or send another `draft_id`.',
+    'A campaign has already been launched from this draft, so no second one was created. Retrieve it by its `campaign_id`, or send a different `draft_id`.',
     { members: { ...about }, retrySafe: false },
   );
 
@@ -74,23 +79,23 @@ export const workspaceBillingHold = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'workspace_billing_hold',
-    'The workspace is on billing hold, so that its campaigns can not run. Ask the operator why, then send the request again.',
-    { members: { ...about } },
+    "The workspace is on billing hold, so its campaigns can't run. Ask the operator to lift the hold, then send the request again.",
+    { members: { ...about }, retrySafe: true },
   );
 
 export const accountBillingHold = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'account_billing_hold',
-    'The advertising account is suspended, or its billing is not approved. Correct it at the ad platform, then send the request again.',
-    { members: { ...about } },
+    'The advertising account is suspended, or its billing is not approved. Fix the problem on the ad platform, then send the request again.',
+    { members: { ...about }, retrySafe: true },
   );
 
 export const paymentProviderUnavailable = () =>
   new Problem(
     'unavailable',
     'payment_provider_unavailable',
-    'The payment provider did not answer whether the workspace has a card. Nothing was changed. Try again in a minute.',
+    'The payment provider did not confirm whether the workspace has a card. Nothing was changed. Try again in a minute.',
     { headers: { 'retry-after': '60' } },
   );
 
@@ -98,26 +103,26 @@ export const paymentMethodRequired = () =>
   new Problem(
     'payment_required',
     'payment_method_required',
-    'The workspace has no card. Add one with startBillingSetup, then send the request again.',
+    'The workspace has no card on file. Add one with startBillingSetup, then send the request again.',
   );
 
 export const accountNotActive = () =>
   new Problem(
     'payment_required',
     'account_not_in_good_standing',
-    'The ad platform has not activated the advertising account, or has closed it. See its `status` with getAdsAccount.',
+    'The ad platform has not activated the advertising account, or has closed it. Check its `status` with getAdsAccount.',
   );
 
 export const trackingNotVerified = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'tracking_not_verified',
-    'Conversion tracking is not verified, so that the campaign stays paused. Install it and call verifyTracking. If nothing else keeps the campaign paused, it is then enabled.',
+    'Conversion tracking is not verified, so the campaign stays paused. Install tracking and call verifyTracking. The campaign is then enabled, unless something else keeps it paused.',
     { members: { ...about } },
   );
 
 export const campaignRemoved = () =>
-  new Problem('conflict', 'campaign_removed', 'The campaign was deleted, which can not be undone. Launch a new one.', {
+  new Problem('conflict', 'campaign_removed', "The campaign was deleted and can't be restored. Launch a new one.", {
     retrySafe: false,
   });
 
@@ -125,6 +130,6 @@ export const locationsNotImported = () =>
   new Problem(
     'unavailable',
     'locations_not_imported',
-    "This installation has not imported the ad platform's locations, so that a campaign could be shown in wrong places. Ask the operator to run `plinth geo import`.",
+    "The ad platform's locations have not been imported, so a campaign could be shown in the wrong places. Ask the operator to run `plinth geo import FILE`.",
     { retrySafe: false },
   );

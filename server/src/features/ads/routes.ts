@@ -1,11 +1,12 @@
-// Owns the HTTP contract of advertising.
+// The HTTP routes for advertising.
 import type { Route } from '../../core/auth/route.ts';
 import { accountRoutes } from './accounts/routes.ts';
 import { budgetRoutes } from './budgets/routes.ts';
-import type { ChangeDeps } from './campaigns/change.ts';
-import { campaignChangeRoutes } from './campaigns/change-routes.ts';
 import { campaignReadRoutes } from './campaigns/routes.ts';
 import type { SyncDeps } from './campaigns/sync.ts';
+import { ceilingRoutes } from './ceilings/routes.ts';
+import { campaignChangeRoutes } from './changes/routes.ts';
+import type { ChangeDeps } from './changes/status.ts';
 import { type CreativeDeps, creativeRoutes } from './creative/routes.ts';
 import type { LaunchDeps } from './launch/launch.ts';
 import { launchRoutes } from './launch/routes.ts';
@@ -36,4 +37,5 @@ export const adsRoutes = (deps: AdsDeps): Route[] => [
   ...campaignReadRoutes(deps),
   ...searchTermRoutes(deps),
   ...launchRoutes(deps),
+  ...ceilingRoutes(deps),
 ];

@@ -1,32 +1,34 @@
-// Owns how long advertising waits for the ad platform, and how often it asks. A drill runs with shorter times.
+// The intervals and time limits for ad platform calls. A drill uses shorter ones.
 
 export interface AdsTimes {
-  /** How often the platform is read while the outcome of a request is not known. */
+  /** The interval between reads while a request's outcome is unknown. */
   readonly reconcileMs: number;
-  /** A request is not sent later than this after it was recorded as sent, and has ended here by then. */
+  /** The time limit for a request, counted from when it is recorded as sent. After that, it has ended on our side. */
   readonly requestMs: number;
-  /** After how many reads that find nothing a request is known to have had no effect. */
+  /** The number of reads that must find nothing before a request is known to have had no effect. */
   readonly emptyReads: number;
-  /** A campaign is enabled only within this time of the launch: nobody expects it to begin to spend much later. */
+  /** A launch enables its campaign only within this time, because no one expects it to start spending much later. */
   readonly enableWithinMs: number;
-  /** How long a launch fetches its images, all of them together: others wait for their turn meanwhile. */
+  /** The total time that a launch may spend fetching images, while other launches wait their turn. */
   readonly imagesMs: number;
-  /** How long a caller waits for the end of a launch or a change. */
+  /** How long a caller waits for a launch or a change to end. */
   readonly callerWaitMs: number;
-  /** How long the status of a campaign is compared after a request without an answer, which may still arrive. */
+  /** How long a campaign's status is watched after an unanswered request, which may still arrive. */
   readonly watchMs: number;
-  /** How long a worker waits before it sends a change again that was certainly not sent; then `reconcileMs`. */
+  /**
+   * The delays before a worker resends a change that was certainly not sent. After the last one, `reconcileMs` applies.
+   */
   readonly resendMs: readonly number[];
   /** How long a caller waits for a live read. */
   readonly liveReadMs: number;
-  /** How long a caller waits for each source of a report. */
+  /** How long a caller waits for each of a report's sources. */
   readonly reportMs: number;
-  /** How often the campaigns of an account are compared with the platform: if one is enabled, and otherwise. */
+  /** How often an account's campaigns are compared with the platform, with and without an enabled campaign. */
   readonly enabledStatusMs: number;
   readonly otherStatusMs: number;
-  /** How soon they are compared again if the platform did not answer. */
+  /** The delay before the next comparison if the platform did not respond. */
   readonly syncRetryMs: number;
-  /** How often tracking is verified while a campaign waits for it. */
+  /** How often tracking is verified while a campaign is waiting for it. */
   readonly trackingMs: number;
 }
 

@@ -1,9 +1,12 @@
-// Owns creating, reading, changing and deleting agents: apps with instructions and a model (docs/api/agents.md).
+// Creates, reads, changes and deletes agents, which are apps with instructions and a model
+// (docs/api/agents.md).
+import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
-import { insertApp, saveApp, trashApp } from '../../core/identity/apps.ts';
+import { insertApp, lockApp, saveApp, trashApp } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { unchanged } from '../../kit/http/answer.ts';
 import type { Db } from '../../tables.ts';
 import { type AgentChange, type AgentSettings, type NewAgent, presentAgent } from './contract.ts';
 import { findAgent, saveAgent } from './store/agents.ts';
@@ -30,28 +33,31 @@ export function changeAgent(db: Db, access: AppAccess, change: AgentChange, addr
   return transaction(db, async (db) => {
     const { description, instructions: newInstructions, model: newModel, ...fields } = change;
     const appChange = { ...fields, ...(description !== undefined && { user_description: description }) };
-    const row = await saveApp(db, access, { ...appChange, updated_date: now });
-    // Read while saveApp has the app locked, so that a concurrent change of the other field is kept.
+    // The app is locked, so a concurrent change to another field is not overwritten.
+    const locked = await lockApp(db, access);
     const previous = (await findAgent(db, app)) ?? defaultSettings;
     const { instructions = previous.instructions, model = previous.model } = {
       instructions: newInstructions,
       model: newModel,
     };
-    await saveAgent(db, app, { instructions, model });
     const settingsChange = Object.fromEntries(
       Object.entries({ instructions, model }).filter(([field]) => field in change),
     );
     const after = { ...appChange, ...settingsChange };
-    const all: Record<string, unknown> = { ...app, ...previous };
+    const all: Record<string, unknown> = { ...locked, ...previous };
     const before = Object.fromEntries(Object.keys(after).map((field) => [field, all[field]]));
+    if (isDeepStrictEqual(before, after))
+      return unchanged(presentAgent({ ...locked, owner_email: app.owner_email }, previous, addresses));
+    const row = await saveApp(db, access, { ...appChange, updated_date: now });
+    await saveAgent(db, app, { instructions, model });
     await audit(db, access, { type: 'app.updated', target: toAuditTarget(app), app_id: app.id, before, after }, now);
     return presentAgent({ ...row, owner_email: app.owner_email }, { instructions, model }, addresses);
   });
 }
 
-/** What happens to the campaigns of an agent that is deleted (features/ads). */
+/** Stops a deleted agent's campaigns (features/ads). */
 export interface CampaignStops {
-  /** Outside of the transaction: it waits for the ad platform. */
+  /** Called outside the transaction, because it waits for the ad platform. */
   stopApp(db: Db, access: AppAccess, now: Date): Promise<void>;
   requireAppStopped(db: Db, access: AppAccess, now: Date): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Agents through the API, with the sandbox's language model and a real worker. The cases of sendAgentMessage are those of
-// docs/api/agents.md#send-a-message.
+// Tests agents through the API, with the sandbox's language model and a real worker. docs/api/agents.md#send-a-message
+// lists the cases for sendAgentMessage.
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
@@ -352,7 +352,7 @@ describe('sendAgentMessage', () => {
     expect(texts.map(({ data }) => data.text).join('')).toBe('one two three');
     expect(second.events.map(({ event }) => event)).not.toContain('message.created');
     expect(second.events.at(-1)).toMatchObject({ event: 'message.completed', data: { content: 'one two three' } });
-    // Also after it has ended, and from the first event.
+    // A reply can also be resumed after it has ended, from its first event.
     const third = await streamReply(path, 'Hello', { 'last-event-id': first.events[0]?.id as string });
     await third.ended;
     expect(third.events.at(-1)).toEqual(second.events.at(-1));
@@ -369,7 +369,7 @@ describe('sendAgentMessage', () => {
     expect(await send(path, 'Hello', { headers: { 'last-event-id': 'nonsense' } })).toMatchObject(refused);
     expect(await send(path, 'Hello', { headers: { 'last-event-id': `${newId()}:1:1` } })).toMatchObject(refused);
     expect(await send(path, 'Hello', { headers: { 'last-event-id': `${'-'.repeat(36)}:1:1` } })).toMatchObject(refused);
-    // Nor does the key of one reply go on where another was left.
+    // One reply's idempotency key can't be used to resume another reply.
     const keyed = { 'idempotency-key': 'of-the-second' };
     expect((await send(path, 'Hello', { headers: keyed })).status).toBe(200);
     expect(await send(path, 'Hello', { headers: { ...keyed, 'last-event-id': id } })).toMatchObject(refused);
@@ -465,7 +465,7 @@ describe('sendAgentMessage', () => {
 
   it.each([
     [
-      'model_unavailable, if it can not be reached',
+      'model_unavailable, if it cannot be reached',
       'http://127.0.0.1:1/v1',
       { code: 'model_unavailable', retry_safe: true },
       '5',
@@ -739,7 +739,7 @@ describe('memories', () => {
     await world.db.insertInto('agent_memories').values(rows).execute();
     scriptRemember('one more');
     const { tool_calls } = (await send(path, 'Remember this')).body;
-    expect(tool_calls).toMatchObject([{ status: 'error', results: expect.stringContaining('Forget one first') }]);
+    expect(tool_calls).toMatchObject([{ status: 'error', results: expect.stringContaining('Forget a memory first') }]);
     model.script(({ messages }) =>
       messages.at(-1)?.role === 'tool'
         ? { text: 'Gone.' }

@@ -1,4 +1,4 @@
-// Owns the description of agents, their conversations and their memories in an archive.
+// Defines how agents, their conversations and their memories are stored in an archive.
 import { z } from 'zod';
 import { ToolCall } from '../../core/turns/messages.ts';
 import {

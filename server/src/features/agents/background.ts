@@ -1,4 +1,4 @@
-// Owns generating replies: turns are a queue that workers run. Deltas are stored while the model writes. The message, its
+// Generates replies. Workers take turns from a queue. Deltas are stored while the model writes. The message, its
 // events, the charge and changed memories are written in the transaction that completes the turn.
 import { refund, settle } from '../../core/credits/reservations.ts';
 import { getUser } from '../../core/identity/accounts.ts';
@@ -31,9 +31,10 @@ const timeoutMs = 10 * 60 * 1000;
 export const createTurnQueue = (deps: TurnQueueDeps): Queue<TurnRow> => ({
   name: turnQueue,
   owner: 'workspace_id',
-  // High, because a run mostly waits for the model.
+  byHand: { retry: 'The caller got an error and the credits were refunded. Send the message again.', cancel: true },
+  // High, because turns mostly wait for the model.
   concurrency: 128,
-  quarantineAfter: 5, // runs take minutes: two unrelated crashes must not make replies run one at a time
+  quarantineAfter: 5, // turns take minutes, and two unrelated crashes must not make them run one by one
   perOwner: 32,
   timeoutMs,
   retryMs: retries(500, 2_000, 5_000),
@@ -41,18 +42,18 @@ export const createTurnQueue = (deps: TurnQueueDeps): Queue<TurnRow> => ({
     const context = await readTurnContext(db, turn);
     if (context === undefined) return { error: 'the message was deleted' };
     const memoryTools = createMemoryTools(context.conversation, context.memories, turn.may_save_memories);
-    const deltas = writeDeltas(db, turn, deps);
+    const deltas = writeDeltas(db, deps, turn);
     const request = { ...context, model: context.agent.model, tools: memoryTools.tools, signal };
     const answer = await deps.model.reply(request, deltas.add);
     await deltas.end();
-    // Not retried here: the caller gets the problem and may send the message again.
+    // Not retried here. The caller gets an error and may send the message again.
     if (answer.outcome === 'unavailable') return { error: `the model is unavailable: ${answer.reason}` };
     const reply = { ...answer, usage: toValidUsage(answer.usage) };
     const cost = computeCredits(countTokens(reply, context));
     return {
       record: async (db) => {
         const now = deps.clock.now();
-        await storeReply(db, turn, context, reply, deps, now);
+        await storeReply(db, deps, { turn, context, reply }, now);
         await settle(db, toReservation(turn), cost, now);
         await memoryTools.save(db, now);
       },
@@ -76,7 +77,7 @@ interface TurnContext {
   readonly messages: readonly { role: 'user' | 'assistant'; content: string }[];
 }
 
-/** Reads everything that is sent to the model. Returns undefined if the message was deleted. */
+/** Reads everything to send to the model. Returns undefined if the message was deleted. */
 async function readTurnContext(db: Db, turn: TurnRow): Promise<TurnContext | undefined> {
   const { workspace_id, conversation_id, message_id } = turn;
   const conversation = await findConversationById(db, { workspace_id, id: conversation_id });
@@ -97,7 +98,7 @@ async function readTurnContext(db: Db, turn: TurnRow): Promise<TurnContext | und
   };
 }
 
-/** What the model is told before the messages. */
+/** Builds the system instructions that come before the messages. */
 export const buildInstructions = (
   { instructions }: Pick<AgentSettings, 'instructions'>,
   memories: readonly Pick<MemoryRow, 'id' | 'content'>[],
@@ -116,10 +117,12 @@ const countTokens = (reply: CompletedReply, { instructions, messages }: TurnCont
 
 async function storeReply(
   db: Db,
-  turn: TurnRow,
-  { conversation }: TurnContext,
-  reply: CompletedReply,
   deps: TurnQueueDeps,
+  {
+    turn,
+    context: { conversation },
+    reply,
+  }: { readonly turn: TurnRow; readonly context: TurnContext; readonly reply: CompletedReply },
   now: Date,
 ): Promise<void> {
   const message = await insertMessage(

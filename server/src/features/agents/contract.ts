@@ -1,4 +1,4 @@
-// Owns the shapes of agents, conversations, messages and memories (docs/api/agents.md).
+// The request and response schemas for agents, conversations, messages and memories (docs/api/agents.md).
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { AppRow } from '../../core/auth/proofs.ts';
@@ -9,6 +9,8 @@ import {
   answer,
   body,
   clearable,
+  createdDate,
+  described,
   freeObject,
   httpsUrl,
   id,
@@ -16,6 +18,7 @@ import {
   oneOf,
   optional,
   pageQuery,
+  parameter,
   query,
   queryInteger,
   text,
@@ -27,31 +30,65 @@ export type ConversationRow = Selectable<Tables['agent_conversations']>;
 export type MessageRow = Selectable<Tables['agent_messages']>;
 export type MemoryRow = Selectable<Tables['agent_memories']>;
 
-export const Agent = answer('Agent', { ...appFields, instructions: z.string(), model: z.string().nullable() });
+const instructionsText = [
+  'Instructions for the model, sent with every message; empty by default.',
+  'You answer questions about the orders of a bakery.',
+] as const;
 
-const description = optional(text(0, 4_000)).meta({ description: 'Returned as `user_description`.' });
+export const Agent = answer('Agent', {
+  ...appFields,
+  id: described(id, 'The id of the agent, which is also its app id.', '0198c1f9-52b7-7b9a-8e17-d30c6f4a82b5'),
+  name: described(z.string(), 'The name of the agent; white space at the ends is removed.', 'Order desk'),
+  instructions: described(z.string(), ...instructionsText),
+  model: described(
+    z.string().nullable(),
+    'The name of the model; null means the default model of the installation.',
+    'house-model',
+  ),
+});
+
+const description = described(
+  optional(text(0, 4_000)),
+  'A description of the agent, returned as `user_description`.',
+  'Answers questions about orders',
+);
 const instructions = optional(text(0, 20_000));
 const model = text(1, 200);
 
 export const NewAgent = body({
-  name: name(1, 100),
+  name: described(name(1, 100), 'The name of the agent; white space at the ends is removed.', 'Order desk'),
   description,
-  logo_url: optional(httpsUrl),
-  instructions,
-  model: optional(model),
+  logo_url: described(optional(httpsUrl), 'The https URL of the logo.', 'https://static.example.com/order-desk.png'),
+  instructions: described(instructions, ...instructionsText),
+  model: described(
+    optional(model),
+    'The name of the model; if not sent, the default model of the installation is used.',
+    'house-model',
+  ),
 });
 export type NewAgent = z.output<typeof NewAgent>;
 
 export const AgentChange = body({
-  name: optional(name(1, 100)),
+  name: described(optional(name(1, 100)), 'The name of the agent; white space at the ends is removed.', 'Order desk'),
   description,
-  logo_url: clearable(httpsUrl),
-  instructions,
-  model: clearable(model),
+  logo_url: described(
+    clearable(httpsUrl),
+    'The https URL of the logo; null removes it.',
+    'https://static.example.com/order-book.png',
+  ),
+  instructions: described(instructions, ...instructionsText),
+  model: described(
+    clearable(model),
+    'The name of the model; null means the default model of the installation.',
+    'house-model',
+  ),
 });
 export type AgentChange = z.output<typeof AgentChange>;
 
-export const AgentQuery = query(appList);
+export const AgentQuery = query({
+  ...appList,
+  folder_id: described(appList.folder_id, 'Only agents in this folder.', '0198c1fd-3076-7e89-b5d1-27c0f9a6e84b'),
+});
 export type AgentQuery = z.output<typeof AgentQuery>;
 
 export interface AgentSettings {
@@ -75,20 +112,48 @@ export type Message = z.input<typeof Message>;
 export const presentMessage = (row: MessageRow): Message => presentMessageOf(row.conversation_id, row);
 
 const conversationFields = {
-  id,
-  agent_id: id,
-  user_id: id,
-  metadata: z.record(z.string(), z.unknown()),
-  created_date: timestamp,
-  updated_date: timestamp,
+  id: described(id, 'The id of the conversation.', '0198c1fb-6e90-7c25-9f48-1a7be5d3094c'),
+  agent_id: described(id, 'The id of the agent, which is also its app id.', '0198c1f9-52b7-7b9a-8e17-d30c6f4a82b5'),
+  user_id: described(
+    id,
+    'The id of the person who owns the conversation; nobody else can read it.',
+    '0198c20b-13e4-7f52-a9d6-7b08c4e1f392',
+  ),
+  metadata: described(
+    z.record(z.string(), z.unknown()),
+    'Any object that was stored with the conversation when it was created; at most 8 KiB as JSON.',
+    { from: 'website' },
+  ),
+  created_date: createdDate,
+  updated_date: described(
+    timestamp,
+    'When the last message was added, or the time of creation if there is none.',
+    '2026-11-15T09:30:00.000Z',
+  ),
 };
-export const Conversation = answer('Conversation', { ...conversationFields, messages: z.array(Message) });
+export const Conversation = answer('Conversation', {
+  ...conversationFields,
+  messages: described(
+    z.array(Message),
+    'The newest messages, or those before the message given in `before`, oldest first.',
+  ),
+});
 export const ListedConversation = answer('ListedConversation', conversationFields);
 
-export const NewConversation = body({ metadata: optional(freeObject(8 * 1024)) });
+export const NewConversation = body({
+  metadata: described(
+    optional(freeObject(8 * 1024)),
+    'Any object to store with the conversation, at most 8 KiB as JSON; ignored if the conversation exists.',
+    { from: 'website' },
+  ),
+});
 export const ConversationQuery = query({
-  limit: queryInteger(1, 500).default(100),
-  before: z.string().optional().meta({ description: 'A message id. Only messages before it are returned.' }),
+  limit: described(queryInteger(1, 500).default(100), 'The maximum number of messages to return.', 100),
+  before: parameter(
+    z.string().optional(),
+    'The id of a message; only earlier messages are returned.',
+    '0198c1fb-8b1d-7e6f-a350-c29d7f1e48b6',
+  ),
 });
 export type ConversationQuery = z.output<typeof ConversationQuery>;
 
@@ -107,10 +172,13 @@ export const presentConversation = (
 ): z.input<typeof Conversation> => ({ ...presentListedConversation(row), messages: messages.map(presentMessage) });
 
 export const Memory = answer('AgentMemory', {
-  id,
-  kind: oneOf('user', 'global'),
-  content: z.string(),
-  created_date: timestamp,
+  id: described(id, 'The id of the memory.', '0198c1fb-9c47-7041-b7e2-5f83a6d0c91d'),
+  kind: described(
+    oneOf('user', 'global'),
+    'Whether the memory is about the caller (`user`) or about everyone (`global`).',
+  ),
+  content: described(z.string(), 'What the agent remembers, in 1 to 500 characters.', 'Grace prefers rye bread.'),
+  created_date: createdDate,
 });
 export const MemoryQuery = query(pageQuery);
 

@@ -1,5 +1,5 @@
-// Owns conversations and starting a turn: the person's message, its event, the reserved credits and the queued turn are
-// written in one transaction (docs/api/agents.md#send-a-message). A worker generates the reply: background.ts.
+// Conversations and starting a turn: the user's message, its event, the reserved credits and the queued turn are
+// written in one transaction (docs/api/agents.md#send-a-message). A worker generates the reply (background.ts).
 
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { type Reservation, reserve } from '../../core/credits/reservations.ts';
@@ -22,7 +22,7 @@ import {
 import { countRecentBytes, findMessage, insertMessage, listMessages, removeMessage } from './store/messages.ts';
 import { findRunningTurn, findTurn, insertTurn, restartTurn } from './store/turns.ts';
 
-/** There is one per person and agent. A repeated call returns it, with the metadata of the first call. */
+/** Each user has one conversation per agent. Repeated calls return it with the first call's metadata. */
 export async function createConversation(db: Db, access: AppAccess, metadata: object, now: Date) {
   const created = await insertConversation(db, access, metadata, now);
   if (created !== undefined) return presentConversation(created, []);
@@ -48,16 +48,16 @@ export interface TurnDeps {
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
 }
 
-/** What starting a turn needs: the conversation, and whether the model was available just before. */
+/** The access needed to start a turn, including the model's current state. */
 export type SendAccess = ConversationAccess & { readonly model: ModelState };
 
-/** The queue table of turns, and its wake-up topic. */
+/** The turn queue's table, and the topic that wakes its workers. */
 export const turnQueue = 'agent_turns';
 
-// Longer than a turn can take.
+// Longer than any turn.
 const reservationMs = 15 * 60 * 1000;
 
-export function startTurn(db: Db, access: SendAccess, sent: NewMessage, { publish, wake }: TurnDeps, now: Date) {
+export function startTurn(db: Db, { publish, wake }: TurnDeps, access: SendAccess, sent: NewMessage, now: Date) {
   const { conversation, caller } = access;
   const { content, file_urls = [] } = sent;
   return transaction(db, async (db) => {
@@ -73,8 +73,11 @@ export function startTurn(db: Db, access: SendAccess, sent: NewMessage, { publis
   });
 }
 
-/** Returns the turn that was started under an Idempotency-Key. If it failed, it is run again for the same message. */
-export function resumeTurn(db: Db, access: SendAccess, turnId: string, { wake }: TurnDeps, now: Date) {
+/**
+ * Returns the turn that was started with this Idempotency-Key. If the turn failed, it is run again for the same
+ * message.
+ */
+export function resumeTurn(db: Db, { wake }: TurnDeps, access: SendAccess, turnId: string, now: Date) {
   const { conversation } = access;
   return transaction(db, async (db) => {
     await lockConversation(db, conversation);
@@ -89,12 +92,12 @@ export function resumeTurn(db: Db, access: SendAccess, turnId: string, { wake }:
   });
 }
 
-/** Decided by the caller's current role, also when an earlier request is repeated. */
+/** Depends on the caller's current role, even if an earlier request is repeated. */
 const maySaveGlobalMemories = ({ app_role }: SendAccess): boolean => app_role === 'owner' || app_role === 'editor';
 
 /**
- * Reserves the credits for a reply. Refuses in the order that docs/api/agents.md#send-a-message states: credits, the model, a
- * turn that is running. The caller must have locked the conversation.
+ * Reserves credits for a reply. The checks follow the order in docs/api/agents.md#send-a-message: credits, the model, a
+ * running turn. The caller must have locked the conversation.
  */
 async function admitTurn(
   db: Db,
@@ -146,7 +149,7 @@ export const modelUnavailable = (retrySafe: boolean) =>
     },
   );
 
-/** Unlike an outage it does not pass, so it is not worth a retry. */
+/** Unlike an outage, this does not resolve itself, so retrying is pointless. */
 const modelNotConfigured = () =>
   new Problem(
     'unavailable',
@@ -158,11 +161,11 @@ const modelNotConfigured = () =>
 export const messageDeleted = () =>
   new Problem('not_found', 'message_not_found', 'The message or its reply was deleted. Send a new message.');
 
-// ---- the event of a message
+// ---- message events
 
-const maxEventBytes = 255 * 1024; // of 256 KiB; the rest is for the event's id, type and time
+const maxEventBytes = 255 * 1024; // the limit is 256 KiB, including the event's id, type and time
 
-/** Builds the payload of a message's events. Content that is too long for an event is truncated. */
+/** Builds the payload for a message's events. Content that is too long for an event is truncated. */
 export function toMessageEvent(
   conversation: ConversationRow,
   row: MessageRow,
@@ -186,7 +189,7 @@ export function toMessageEvent(
 
 const countJsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The longest prefix of whole characters that takes at most `maxBytes` as JSON, found by bisection. */
+/** Returns the longest prefix of whole characters whose JSON takes at most `maxBytes`, found by bisection. */
 function truncateToBytes(text: string, maxBytes: number): string {
   let [fits, tooLong] = [0, text.length];
   while (tooLong - fits > 1) {

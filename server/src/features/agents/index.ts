@@ -1,4 +1,4 @@
-// The entry point of agents: apps that hold conversations, with their messages and memories.
+// The entry point of agents, which are apps that hold conversations and keep memories.
 import { createTurnQueue, turnJobs } from './background.ts';
 import { type AgentDeps, agentRoutes } from './routes.ts';
 import { createSingleReplies } from './single-reply.ts';
@@ -9,6 +9,6 @@ export const agents = (deps: AgentDeps) => ({
   routes: agentRoutes(deps),
   queues: [createTurnQueue(deps)],
   jobs: turnJobs,
-  /** For the workflows of apps. */
+  /** Used by apps' workflows. */
   singleReplies: createSingleReplies(deps.model),
 });

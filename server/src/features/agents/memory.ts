@@ -1,8 +1,8 @@
-// Owns what agents remember, about one person or globally. The model changes memories with tools; people read them and
-// delete those about themselves (docs/api/agents.md#memories).
+// Agents' memories, which are global or about one user. The model changes memories with tools. Users can read
+// them, and can delete those about themselves (docs/api/agents.md#memories).
 import { z } from 'zod';
+import { roleRequired } from '../../core/auth/guards/workspace.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { roleRequired } from '../../core/auth/resource-guards.ts';
 import type { Tool } from '../../gateways/language-model/index.ts';
 import { newId } from '../../kit/ids.ts';
 import { toStorableText } from '../../kit/text.ts';
@@ -20,11 +20,11 @@ export async function deleteMemory(db: Db, { app, memory }: AppAccess & { memory
 
 export interface MemoryTools {
   readonly tools: readonly Tool[];
-  /** Writes the changes. Called when the reply is stored, so that a failed reply changes no memory. */
+  /** Writes the changes. Called when the reply is stored, so a failed reply changes no memories. */
   save(db: Db, now: Date): Promise<void>;
 }
 
-/** Creates the tools with which the model changes memories during one turn. */
+/** Creates the tools that the model uses to change memories during one turn. */
 export function createMemoryTools(
   conversation: ConversationRow,
   existing: readonly MemoryRow[],
@@ -39,7 +39,7 @@ export function createMemoryTools(
     if (content === '') throw new Error('The content is empty.');
     const user_id = for_everyone && maySaveGlobal ? null : conversation.user_id;
     const ofSameKind = [...current.values()].filter((memory) => memory.user_id === user_id);
-    if (ofSameKind.length >= maxMemories) throw new Error('The limit of memories is reached. Forget one first.');
+    if (ofSameKind.length >= maxMemories) throw new Error('The memory limit has been reached. Forget a memory first.');
     const memory = { workspace_id, app_id, id: newId(), user_id, content, created_date: conversation.created_date };
     current.set(memory.id, memory);
     return `Remembered with the id ${memory.id}.`;

@@ -1,6 +1,6 @@
-// Owns how the turn of a message is started, resumed and found, and what the caller is sent when it has ended.
+// Starts, resumes and finds a message's turn, and the events sent to the caller once it has ended.
+import type { FollowDeps, TurnEnd } from '../../core/turns/answer.ts';
 import { prepareFindProgress } from '../../core/turns/deltas.ts';
-import type { FollowDeps } from '../../core/turns/follow.ts';
 import type { TurnKind } from '../../core/turns/send.ts';
 import type { Db } from '../../tables.ts';
 import { type Message, presentMessage } from './contract.ts';
@@ -22,8 +22,8 @@ const findProgress = prepareFindProgress('agent_turns');
 export const createTurnKind = (deps: TurnDeps): TurnKind<TurnRow, SendAccess, Message> => ({
   maxWaitMs: 5 * 60 * 1000,
   findProgress,
-  start: ({ db, access, body, now }) => startTurn(db, access, body, deps, now),
-  resume: ({ db, access, now }, turnId) => resumeTurn(db, access, turnId, deps, now),
+  start: ({ db, access, body, now }) => startTurn(db, deps, access, body, now),
+  resume: ({ db, access, now }, turnId) => resumeTurn(db, deps, access, turnId, now),
   findTurn: (db, { conversation }, turnId) => findTurn(db, conversation, turnId),
   findMessage: async (db, { conversation }, { message_id }) => {
     const message = await findMessage(db, conversation, message_id);
@@ -33,10 +33,10 @@ export const createTurnKind = (deps: TurnDeps): TurnKind<TurnRow, SendAccess, Me
   readEnd,
 });
 
-async function readEnd(db: Db, { conversation }: SendAccess, turnId: string, hasIdempotencyKey: boolean) {
+async function readEnd(db: Db, { conversation }: SendAccess, turnId: string): Promise<TurnEnd<Message>> {
   const turn = await findTurn(db, conversation, turnId);
   const message = turn && (await findMessage(db, conversation, turn.reply_id ?? turn.message_id));
-  if (turn === undefined || message === undefined) return messageDeleted();
-  if (turn.reply_id === null) return modelUnavailable(hasIdempotencyKey);
+  if (turn === undefined || message === undefined) return messageDeleted;
+  if (turn.reply_id === null) return modelUnavailable;
   return [{ event: 'message.completed', data: presentMessage(message) }] as const;
 }

@@ -1,14 +1,18 @@
-// Owns the HTTP contract of agents, conversations and memories.
+// The HTTP contract for agents, conversations and memories.
 import { z } from 'zod';
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { agentAs } from '../../core/auth/guards/app.ts';
+import type { Guard } from '../../core/auth/guards/guard.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
+import { unlimitedToken, workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { agentAs, type Guard, nestedResource, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
 import { NewMessage } from '../../core/turns/messages.ts';
 import { createSendHandlers } from '../../core/turns/send.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
+import type { Clock } from '../../kit/clock.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
@@ -37,6 +41,7 @@ import { type ConversationAccess, findConversation, listConversations } from './
 import { findMemory, listMemories } from './store/memories.ts';
 
 export interface AgentDeps extends ReplyDeps {
+  readonly clock: Clock;
   readonly cursors: Cursors;
   readonly model: LanguageModel;
   readonly addresses: AppAddresses;
@@ -53,7 +58,7 @@ const ownOnly = <Proof>(guard: Guard<Proof>): Guard<Proof> => ({ ...guard, needs
 const ownConversation = ownOnly(nestedResource(agentAs('viewer'), 'conversation', findConversation));
 const ownMemory = ownOnly(nestedResource(agentAs('viewer'), 'memory', findMemory));
 
-/** Checks the model after all guards and before any transaction, so that a slow model does not keep one open. */
+/** Checks the model after all guards and before any transaction, so a slow model keeps no transaction open. */
 const withModelCheck = (guard: Guard<ConversationAccess>, model: LanguageModel): Guard<SendAccess> => ({
   ...guard,
   decide: (found, exchange) => guard.decide(found, exchange) as SendAccess,
@@ -63,14 +68,14 @@ const withModelCheck = (guard: Guard<ConversationAccess>, model: LanguageModel):
   },
 });
 
-/** The events of a reply, as `data:` of each. A comment line is sent every 15 seconds to keep the connection open. */
+/** A reply's events, each in a `data:` field. A comment line is sent every 15 seconds to keep the connection open. */
 const replyStream = media('text/event-stream', 'The reply as it is written', {
   type: 'string',
   description:
-    'Server-sent events with an `id` for `Last-Event-ID`. `message.created` and `message.completed`: the message; `message.delta`: `{"text": "…"}`, to be appended; `tool_call`: a tool call; `message.reset`: discard the deltas so far; `error`: a problem.',
+    'Server-sent events with an `id` for `Last-Event-ID`. `message.created` and `message.completed` contain the message, `message.delta` contains `{"text": "…"}` to append, `tool_call` contains a tool call, `message.reset` means that the deltas so far must be discarded, and `error` contains a problem.',
 });
 
-// The agent was deleted after the guard had found it.
+// The agent was deleted after the guard found it.
 const deletedSince = { status: 404, code: 'app_not_found' } as const;
 
 const crudRoutes = ({ cursors, addresses, campaigns }: AgentDeps): Route[] => [
@@ -101,7 +106,7 @@ const crudRoutes = ({ cursors, addresses, campaigns }: AgentDeps): Route[] => [
     path: '/api/agents',
     summary: 'Create an agent',
     credentials: writeCredentials,
-    access: workspaceAs('editor'),
+    access: unlimitedToken(workspaceAs('editor')),
     limit: perMinute(5, 'workspace', { group: 'create' }),
     idempotency: 'optional',
     body: NewAgent,
@@ -130,6 +135,7 @@ const crudRoutes = ({ cursors, addresses, campaigns }: AgentDeps): Route[] => [
     access: agentAs('editor'),
     limit: perMinute(60, 'caller'),
     body: AgentChange,
+    idempotency: 'optional',
     audits: ['app.updated'],
     answers: { 200: Agent },
     refusals: [deletedSince],
@@ -141,13 +147,14 @@ const crudRoutes = ({ cursors, addresses, campaigns }: AgentDeps): Route[] => [
     path: '/api/agents/{agent_id}',
     summary: 'Move an agent to the trash; it can be restored for 30 days',
     description:
-      'Its campaigns are paused first, and stay paused if it is restored. If the ad platform does not confirm that, the answer is 409 `ad_platform_timeout`, and the agent is kept.',
+      "The agent's campaigns are paused first, and stay paused if the agent is restored. If the ad platform does not confirm the pause, the response is 409 `ad_platform_timeout`, and the agent is kept.",
     credentials: writeCredentials,
     access: agentAs('owner'),
     limit: perMinute(30, 'caller'),
     work: 'outside',
     needsWorker: true,
     heldSeconds: 60,
+    repeat: 'safe',
     audits: ['app.deleted', 'ads.campaign.pause_requested'],
     answers: { 200: Success },
     refusals: [deletedSince, { status: 409, code: 'ad_platform_timeout' }],
@@ -162,11 +169,12 @@ const conversationRoutes = (deps: AgentDeps): Route[] => [
     path: '/api/agents/{agent_id}/conversations',
     summary: "Create the caller's conversation with an agent",
     description:
-      'There is one per person and agent. A repeated call returns it unchanged (`X-Changed: false`), with the metadata of the first call.',
+      'Each person has at most one conversation with an agent. A repeated call returns it unchanged (`X-Changed: false`), with the metadata of the first call.',
     credentials: writeCredentials,
     access: agentAs('viewer'),
     limit: perMinute(60, 'caller'),
     body: NewConversation,
+    repeat: 'safe',
     audits: 'nothing',
     answers: { 200: Conversation },
     handle: ({ db, access, body, now }) => createConversation(db, access, body.metadata ?? {}, now),
@@ -204,6 +212,7 @@ const conversationRoutes = (deps: AgentDeps): Route[] => [
     credentials: writeCredentials,
     access: ownConversation,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: 'nothing',
     answers: { 200: Success },
     handle: ({ db, access, params }) => deleteMessage(db, access, params.message_id),
@@ -218,9 +227,15 @@ const sendAgentMessage = (deps: AgentDeps): Route =>
     alsoAnswers: [replyStream],
     method: 'POST',
     path: '/api/agents/{agent_id}/conversations/{conversation_id}/messages',
+    parameterTexts: {
+      'Idempotency-Key': {
+        text: 'A value that you choose once per message; a repeat with the same value joins the reply that the first request started.',
+        example: 'message-4711',
+      },
+    },
     summary: 'Send a message or a question to an agent and get its answer',
     description:
-      'Responds when the reply is complete, after at most 5 minutes. With `Accept: text/event-stream` the reply is streamed as `message.created`, `message.delta`, `tool_call`, `message.reset` (the reply starts again: discard the deltas so far) and `message.completed` or `error`. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
+      'Responds when the reply is complete, after at most 5 minutes. With `Accept: text/event-stream` the reply is streamed as `message.created`, `message.delta`, `tool_call`, `message.reset` (discard the deltas so far) and `message.completed` or `error`. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
     needsWorker: true,
     credentials: writeCredentials,
     access: withModelCheck(ownConversation, deps.model),
@@ -234,6 +249,7 @@ const sendAgentMessage = (deps: AgentDeps): Route =>
       { status: 402, code: 'credit_limit_reached' },
       { status: 404, code: 'message_not_found' },
       { status: 409, code: 'conversation_busy' },
+      { status: 429, code: 'too_many_streams' },
       { status: 503, code: 'model_not_configured' },
       { status: 503, code: 'model_unavailable' },
       { status: 504, code: 'reply_timeout' },
@@ -246,7 +262,7 @@ const memoryRoutes = (cursors: Cursors): Route[] => [
     name: 'listMemories',
     method: 'GET',
     path: '/api/agents/{agent_id}/memory',
-    summary: "List an agent's memories about the caller and its global ones",
+    summary: "List an agent's memories about the caller and its global memories",
     credentials: writeCredentials,
     access: agentAs('viewer'),
     limit: perMinute(60, 'caller'),
@@ -267,6 +283,7 @@ const memoryRoutes = (cursors: Cursors): Route[] => [
     credentials: writeCredentials,
     access: ownMemory,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: 'nothing',
     answers: { 200: Success },
     refusals: [{ status: 403, code: 'role_required' }],

@@ -1,5 +1,5 @@
-// Owns the reply of an agent to a single message, for workflows: with its instructions and what it remembers for everyone, but
-// without a conversation. Whoever asks for it reserves the credits, and charges for it.
+// An agent's reply to a single message from a workflow. The reply uses the agent's instructions and global
+// memories, but no conversation. The caller reserves and charges the credits.
 import { toTokens, toValidUsage } from '../../core/turns/messages.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { toStorableText } from '../../kit/text.ts';
@@ -14,7 +14,7 @@ interface Question {
   readonly instructions: string;
 }
 
-/** Undefined if there is no such agent that the app may use. */
+/** Returns undefined if the agent does not exist or the app may not use it. */
 async function readQuestion(db: Db, key: AgentKey): Promise<Question | undefined> {
   const agent = await findUsableAgent(db, key);
   if (agent === undefined) return undefined;
@@ -22,7 +22,7 @@ async function readQuestion(db: Db, key: AgentKey): Promise<Question | undefined
 }
 
 export const createSingleReplies = (model: LanguageModel) => ({
-  /** The credits to reserve before the agent is asked. */
+  /** Returns how many credits to reserve before requesting the reply. */
   async estimate(db: Db, key: AgentKey, content: string): Promise<number | undefined> {
     const question = await readQuestion(db, key);
     return question && computeCredits(toTokens(question.instructions.length + content.length) + estimatedReplyTokens);

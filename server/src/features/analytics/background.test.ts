@@ -1,4 +1,4 @@
-// Tests of the background work of analytics: partitions, the removal of what is old, and of what belonged to deleted apps.
+// Tests the analytics background jobs: creating partitions, removing old data, and removing deleted apps' data.
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ afterEach(() => {
 
 const runJob = (name: string) =>
   world.app.background.jobs.find((job) => job.name === name)?.run(world.app.database.db, world.clock.now());
-/** As the job, but by the clock of the test: the job itself never goes beyond that of the database. */
+/** Does the job's work with the test's clock. The job itself never goes past the database's clock. */
 const removeByTestClock = (size?: { rowsPerPiece: number; pieces: number }) =>
   removeOld(world.app.database.db, world.clock.now(), size);
 const track = (app: AppRow, events: readonly object[]) =>
@@ -67,7 +67,7 @@ describe('partitions', () => {
     expect(await findPartition(app)).toEqual([`analytics.events_${toDay(0)}`]);
   });
 
-  it('that are missing lose no event, also if they are made later', async () => {
+  it('that are missing lose no event, even if they are made later', async () => {
     const app = await world.appOf(owner, workspace);
     world.clock.aheadMs = 20 * day;
     expect((await track(app, [event(0, { user_id: 'a' })])).body.accepted).toBe(1);
@@ -76,7 +76,7 @@ describe('partitions', () => {
     const dayOf = `analytics.events_${toDay(20 * day)}`;
     const found = await findPartition(app);
     expect(found).toHaveLength(3);
-    expect(found).not.toContain(dayOf); // the day stays where its first event is
+    expect(found).not.toContain(dayOf); // the day stays in the partition that contains its first event
     expect(await listPartitions()).toContain(`events_${toDay(21 * day)}`);
   });
 
@@ -99,8 +99,8 @@ describe('partitions', () => {
     const insert = (at: number) =>
       sql`insert into analytics_events (app_id, event_id, at, event_name, properties)
         values (${app.id}, ${randomUUID()}, ${new Date(at)}, 'x', '{}')`.execute(world.db);
-    await insert(Math.max(Date.parse(boundary), at - minute)); // the partition's
-    await insert(at - 3 * day); // of a day without one
+    await insert(Math.max(Date.parse(boundary), at - minute)); // a day with a partition
+    await insert(at - 3 * day); // a day without a partition
     await runJob('remove old analytics');
     expect(await findPartition(app)).toEqual([`analytics.events_${boundary.replaceAll('-', '')}`]);
     const names = await world.call('GET', `/api/apps/${app.id}/analytics/event-names`, { as: token });
@@ -143,7 +143,7 @@ describe('after 60 days', () => {
     ]);
     world.clock.aheadMs = 11 * day;
     await track(app, [event(0, { ...heartbeat, user_id: 'there' })]);
-    await runJob('remove old analytics'); // the database says that it is too early
+    await runJob('remove old analytics'); // too early by the database's clock
     expect((await countRows(app))[2]).toBe(4);
     await removeByTestClock();
     const listUsers = async () =>
@@ -165,7 +165,7 @@ describe('after 60 days', () => {
     await removeByTestClock();
     await removeByTestClock();
     const partitions = (await findPartition(app)).filter((name) => name !== 'analytics.events_other');
-    expect(await countRows(app)).toEqual([partitions.length, 0, 0, 0]); // events of a partition go with it
+    expect(await countRows(app)).toEqual([partitions.length, 0, 0, 0]); // events are removed with their partition
     expect((await track(app, [event(0, { event_id })])).body.accepted).toBe(1);
   });
 
@@ -179,7 +179,7 @@ describe('after 60 days', () => {
     const countUsers = async () => (await countRows(app))[2];
     await removeByTestClock({ rowsPerPiece: 5, pieces: 2 });
     expect(await countUsers()).toBe(20);
-    world.clock.aheadMs = 30 * day; // after a worker did not run for long
+    world.clock.aheadMs = 30 * day; // as if the worker had not run for a long time
     for (let runs = 0; runs < 4 && (await countUsers()) !== 0; runs += 1)
       await removeByTestClock({ rowsPerPiece: 5, pieces: 2 });
     expect(await countUsers()).toBe(0);
@@ -211,7 +211,7 @@ describe('the analytics of a deleted app', () => {
     expect(await isNoted()).toBe(true);
     world.clock.aheadMs = 11 * minute;
     await runJob('remove analytics of deleted apps');
-    expect(await isNoted()).toBe(true); // by the clock of the database, it was a moment ago
+    expect(await isNoted()).toBe(true); // by the database's clock, the app was deleted only a moment ago
     await removeDeleted(world.app.database.db, world.clock.now());
     expect(await isNoted()).toBe(false);
     expect((await countRows(other)).slice(0, 3)).toEqual([500, 500, 500]);

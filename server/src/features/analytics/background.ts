@@ -1,5 +1,5 @@
-// Owns the background work of analytics: partitions for the days to come, and the removal of what is older than 60 days or
-// belonged to a deleted app.
+// The analytics background jobs: creating partitions for the coming days, and removing data that is older than 60
+// days or belongs to a deleted app.
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Db } from '../../tables.ts';
 import { maxAgeMs } from './event.ts';
@@ -15,17 +15,21 @@ import {
   removeOldCounts,
   removeOldEvents,
   removeOldIds,
+  removeOldSizes,
 } from './store/removal.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const daysAhead = 7;
 const appsPerRun = 100;
-/** No request takes this long. Until then, one that had begun may still store events of a deleted app. */
+/**
+ * Longer than any request. Until this much time has passed, requests already in progress may still store a deleted
+ * app's events.
+ */
 const writerDrainMs = 10 * minuteMs;
 const dropAttempts = 3;
 
-/** How much is removed in one run. Each piece is short, and what is left follows in the next run a moment later. */
+/** How much data to remove per run. Removing a piece takes little time, and the next run soon removes the rest. */
 interface RunSize {
   readonly rowsPerPiece: number;
   readonly pieces: number;
@@ -48,10 +52,10 @@ export const analyticsJobs: Job[] = [
 
 async function createDays(db: Db, now: Date): Promise<number> {
   await createPartitions(db, now, new Date(now.getTime() + daysAhead * dayMs));
-  return 0; // nothing is left to do
+  return 0; // nothing left to do
 }
 
-/** The jobs never call it with a time that is ahead of the clock of the database. Only tests do, to remove what is not old yet. */
+/** The jobs never pass a time ahead of the database's clock. Only tests do, to remove data that is not yet old. */
 export async function removeOld(db: Db, now: Date, size = runSize): Promise<number> {
   const before = new Date(now.getTime() - maxAgeMs);
   const { rowsPerPiece } = size;
@@ -59,8 +63,9 @@ export async function removeOld(db: Db, now: Date, size = runSize): Promise<numb
   const removals = [
     () => removeOldEvents(db, before, rowsPerPiece),
     () => removeOldIds(db, before, rowsPerPiece),
+    () => removeOldSizes(db, before, rowsPerPiece),
     () => removeOldUsers(db, before, rowsPerPiece),
-    () => removeOldCounts(db, before, now, rowsPerPiece),
+    () => removeOldCounts(db, before, rowsPerPiece, now),
   ];
   let removed = 0;
   for (const remove of removals) removed += await failures.catch(() => repeat(remove, size));
@@ -69,7 +74,7 @@ export async function removeOld(db: Db, now: Date, size = runSize): Promise<numb
   return removed;
 }
 
-/** If others use the table all the time, the partition stays until the next run. */
+/** If the table is constantly in use, the partition stays until the next run. */
 async function dropPartitions(db: Db, before: Date, { pieces }: RunSize): Promise<number> {
   let dropped = 0;
   for (let attempts = 0; dropped < pieces && attempts < dropAttempts; ) {
@@ -90,7 +95,7 @@ async function removeOldUsers(db: Db, before: Date, rowsPerPiece: number): Promi
   return removed;
 }
 
-/** As `removeOld`. */
+/** `now` has the same restriction as in `removeOld`. */
 export async function removeDeleted(db: Db, now: Date, size = runSize): Promise<number> {
   const failures = collectFailures();
   let removed = 0;
@@ -105,7 +110,7 @@ export async function removeDeleted(db: Db, now: Date, size = runSize): Promise<
   return removed;
 }
 
-/** Removes piece after piece until nothing is left, or enough for one run. */
+/** Removes one piece at a time until nothing is left, or until the run has removed enough. */
 async function repeat(removePiece: () => Promise<number>, { pieces }: RunSize): Promise<number> {
   let removed = 0;
   for (let n = 0; n < pieces; n += 1) {
@@ -116,7 +121,7 @@ async function repeat(removePiece: () => Promise<number>, { pieces }: RunSize): 
   return removed;
 }
 
-/** One failure doesn't hold up the rest of a run, but the run fails in the end. */
+/** If one part of a run fails, the other parts still run, and the run fails at the end. */
 function collectFailures() {
   const failures: unknown[] = [];
   return {

@@ -1,5 +1,5 @@
-// Owns the check of one event that a caller sends: what is stored of it, or why it is rejected. A fault rejects this event and
-// no other (docs/api/analytics.md#send-events).
+// Checks a single event from a caller. Returns the data to store, or why the event is rejected. Other events in
+// the request are not affected (docs/api/analytics.md#send-events).
 import { isUuid } from '../../kit/ids.ts';
 import { isStorableText, parseTime } from '../../kit/text.ts';
 import type { Device } from './user-agent.ts';
@@ -19,29 +19,29 @@ export const rejectReasons = [
 ] as const;
 export type RejectReason = (typeof rejectReasons)[number];
 
-/** Says that a user is there. Not stored, and no event. */
+/** Reports that a user is present. Heartbeats are not stored as events. */
 export const heartbeatName = '__user_heartbeat_event__';
 export const maxAgeMs = 60 * 24 * 60 * 60 * 1000;
 const maxAheadMs = 5 * 60 * 1000;
 
 export interface SentEvent {
-  /** Null if the caller sent none. */
+  /** Null if the caller sent no id. */
   readonly event_id: string | null;
   readonly event_name: string;
   readonly at: Date;
-  /** Null if the event is not attributed to anybody. */
+  /** Null if the event is not attributed to a user. */
   readonly user_id: string | null;
   readonly session_id: string | null;
   readonly page_url: string | null;
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** Who sends events, and what is known of their device. */
+/** The sender of the events, and what is known about their device. */
 export interface Sender extends Device {
   readonly country: string | null;
   /**
-   * Whose events they are: those of this app user; nobody's, if the caller is anonymous; or of the users that the caller names,
-   * a server with a credential of a person.
+   * Who the events are attributed to: this app user, nobody if the caller is anonymous, or the users that the caller
+   * names. Only servers that use a person's credential can name users.
    */
   readonly attribution: { readonly app_user_id: string } | 'nobody' | 'as_sent';
 }
@@ -84,7 +84,7 @@ export function checkEvent(sent: unknown, { attribution }: Sender, now: Date): S
   };
 }
 
-/** The fields of an event that have no effect. */
+/** Lists an event's fields that have no effect. */
 export function listIgnored(sent: unknown, { attribution }: Sender): string[] {
   if (!isObject(sent)) return [];
   return Object.keys(sent).filter(
@@ -113,24 +113,26 @@ function areProperties(value: unknown): value is Readonly<Record<string, unknown
   return names.length <= maxProperties && names.every((name) => isText(name, 1, 64) && isPropertyValue(value[name]));
 }
 
-/** A number above what a double can hold is read as Infinity. */
+/** JSON numbers that are too large are parsed as Infinity. */
 const isPropertyValue = (value: unknown): boolean =>
   value === null ||
   typeof value === 'boolean' ||
   (typeof value === 'number' && Number.isFinite(value)) ||
   isText(value, 0, 1_024);
 
-/** Query strings often contain what is nobody's business. So may those of a route after the `#`. */
+/** Query strings often contain private data. A route after the `#` can also have a query string. */
 const withoutQuery = (url: string): string =>
-  url
-    .split('#', 2)
-    .map((part) => part.split('?', 1)[0])
-    .join('#');
+  url.includes('?') || url.includes('#')
+    ? url
+        .split('#', 2)
+        .map((part) => part.split('?', 1)[0])
+        .join('#')
+    : url;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Lengths count code points, of which a text has at least half as many as UTF-16 units. */
+/** Lengths are counted in code points. Each takes at most two UTF-16 units. */
 const isText = (value: unknown, min: number, max: number): value is string =>
   typeof value === 'string' &&
   value.length >= min &&

@@ -1,45 +1,81 @@
-// Owns storing the events of many requests together. While transactions run, the requests that come are gathered for the next,
-// because a commit and a few round trips for each request would be most of the work.
+// Stores events from many requests together. Requests that arrive while transactions run are gathered for the
+// next transaction, because a commit and several round trips per request would take up most of the time.
 import { gather } from '../../kit/background/gather.ts';
 import { transaction } from '../../kit/db/database.ts';
-import { classifyFailure } from '../../kit/db/failures.ts';
+import { classifyFailure, isUniqueViolation } from '../../kit/db/failures.ts';
 import type { Db } from '../../tables.ts';
-import { insertEventIds, insertEvents, lockApp, lockFreeApps, type Sighting, saveSightings } from './store/events.ts';
+import { createRepeatingApps, type RepeatingApps } from './repeating-apps.ts';
+import {
+  type DaySize,
+  insertEventIds,
+  insertEvents,
+  lockApp,
+  lockFreeApps,
+  type Sighting,
+  saveSightings,
+  saveSizes,
+} from './store/events.ts';
 
 export interface StoredEvent {
   readonly app_id: string;
-  /** The id that the caller sent, by which a repeated event is recognised; null if none was. */
+  /** The id that the caller sent, which identifies repeated events. Null if the caller sent none. */
   readonly sent_id: string | null;
   readonly user_id: string | null;
   readonly at: Date;
-  /** The row as text; null for a heartbeat, which is not stored. */
+  /** The row as text, or null for a heartbeat, which has no row. */
   readonly line: string | null;
 }
 
-/** The events of one request. */
+// What a row takes in addition to its text: its header, and its entries in indexes.
+const eventRowBytes = 40;
+const idRowBytes = 120;
+const measureLine = ({ line }: StoredEvent): number => (line === null ? 0 : Buffer.byteLength(line) + eventRowBytes);
+const measureId = ({ sent_id }: StoredEvent): number => (sent_id === null ? 0 : idRowBytes);
+
+/** How many bytes these events will take. A heartbeat counts as one, because it may be a new user's. */
+export const measureEvents = (events: readonly StoredEvent[]): number =>
+  events.reduce((sum, event) => sum + Math.max(1, measureLine(event) + measureId(event)), 0);
+
+/** One request's events. */
 interface Batch {
   readonly app_id: string;
   readonly events: readonly StoredEvent[];
   readonly length: number;
   readonly now: Date;
+  /**
+   * Whether a transaction with these events has failed because an id, possibly in another batch, was already stored.
+   */
+  readonly mayRepeat: boolean;
   resolve(duplicates: number): void;
   reject(error: unknown): void;
 }
 
 const maxEvents = 4_000;
 const maxLength = 4 * 1024 * 1024;
-/** How many transactions run at the same time: while PostgreSQL works on one, rows of the other are sent. */
+/** The number of concurrent transactions. While PostgreSQL processes one, the other's rows are sent. */
 const maxTransactions = 2;
-/** How many apps are stored apart at a time. */
+/** How many apps can be stored separately at the same time. */
 const maxApart = 4;
 
-/** Stores events of one app, and returns how many of them were stored before. */
+/** Stores one app's events, and returns how many of them were already stored. */
 export type Ingest = (events: readonly StoredEvent[], now: Date) => Promise<number>;
 
-export function createIngestion(db: Db): Ingest {
-  const apart = createApart(db);
+interface IngestionDeps {
+  readonly db: Db;
+  /** Called after a transaction failed because an id was already stored, and before its events are stored again. */
+  readonly onRetry: () => void;
+}
+
+/** State shared by all transactions. */
+interface Storing extends IngestionDeps {
+  readonly repeating: RepeatingApps;
+}
+
+export function createIngestion(deps: IngestionDeps): Ingest {
+  const storing = { ...deps, repeating: createRepeatingApps() };
+  const apart = createApart(storing);
   const gatherers = Array.from({ length: maxTransactions }, () =>
-    gather<Batch>({ handle: (batches) => storeTogether(db, batches, apart), countFitting }),
+    gather<Batch>({ handle: (batches) => storeTogether(storing, batches, apart), countFitting }),
   );
   return (events, now) => {
     const [first] = events;
@@ -47,8 +83,8 @@ export function createIngestion(db: Db): Ingest {
     const { app_id } = first;
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const length = events.reduce((sum, { line }) => sum + (line?.length ?? 0), 0);
-    const batch = { app_id, events, length, now, resolve, reject };
-    // An app always has the same one: two transactions would wait for each other.
+    const batch = { app_id, events, length, now, mayRepeat: false, resolve, reject };
+    // An app always uses the same gatherer, because two transactions with its events would wait for each other.
     const gatherer = gatherers[Number.parseInt(app_id.slice(-4), 16) % maxTransactions];
     if (apart.has(app_id)) apart.add([batch]);
     else gatherer?.(batch);
@@ -68,75 +104,97 @@ function countFitting(waiting: readonly Batch[]): number {
 }
 
 /**
- * Apps that another transaction holds are left to be stored apart, before anything is done. If it fails, the batches of each
- * app are stored apart: what can't be stored fails the requests of its own app only, and nobody else waits for it. If the
- * connection was lost, the events may have been stored, so it is left to the callers to repeat them.
+ * First, apps locked by another transaction are set aside, to be stored separately. If an id was already stored, the
+ * same batches are retried with an id lookup. If the transaction fails for any other reason, each app is stored in its
+ * own transaction, so if one app's events can't be stored, only its own requests fail. If the connection was lost, the
+ * events may have been stored, so the callers have to repeat them.
  */
-async function storeTogether(db: Db, batches: readonly Batch[], apart: Apart): Promise<void> {
+async function storeTogether(storing: Storing, batches: readonly Batch[], apart: Apart): Promise<void> {
   let free: readonly Batch[] = batches;
   const error = await tryToStore(async () => {
-    const duplicates = await transaction(db, async (db) => {
+    const duplicates = await transaction(storing.db, async (db) => {
       const locked = await lockFreeApps(db, [...new Set(batches.map(({ app_id }) => app_id))]);
       free = batches.filter(({ app_id }) => locked.has(app_id));
       apart.add(batches.filter(({ app_id }) => !locked.has(app_id)));
-      return storeBatches(db, free);
+      return storeBatches(db, free, ({ app_id, mayRepeat, now }) => mayRepeat || storing.repeating.has(app_id, now));
     });
-    resolveAll(free, duplicates);
+    resolveAll(storing, free, duplicates);
   });
   if (error === undefined) return;
   if (classifyFailure(error) === 'connection_lost') rejectAll(free, error);
+  else if (isUniqueViolation(error) && !free.some(({ mayRepeat }) => mayRepeat))
+    await storeTogether(storing, prepareRetry(storing, free), apart);
   else apart.add(free);
 }
 
-// ---- apart
+/** Returns the batches to store again, this time with an id lookup. */
+function prepareRetry({ onRetry }: Storing, batches: readonly Batch[]): Batch[] {
+  onRetry();
+  return batches.map((batch) => ({ ...batch, mayRepeat: true }));
+}
+
+// ---- storing apps separately
 
 interface Apart {
-  /** Whether events of the app wait or are being stored here. More of them would only wait elsewhere. */
+  /**
+   * Whether any of the app's events are waiting or being stored here. If so, further events should join them instead of
+   * waiting elsewhere.
+   */
   has(app_id: string): boolean;
   add(batches: readonly Batch[]): void;
 }
 
-/** Stores events of each app in a transaction of its own, which waits until the app is free. */
-function createApart(db: Db): Apart {
-  const waiting = new Map<string, readonly Batch[]>();
-  const storing = new Set<string>();
+/** Stores each app's events in a separate transaction, which waits until the app is free. */
+function createApart(storing: Storing): Apart {
+  const waiting = new Map<string, Batch[]>();
+  const active = new Set<string>();
   const storeWaiting = () => {
     for (const [app_id, batches] of waiting) {
-      if (storing.size >= maxApart) return;
-      if (storing.has(app_id)) continue;
+      if (active.size >= maxApart) return;
+      if (active.has(app_id)) continue;
       const fitting = countFitting(batches);
-      if (fitting === batches.length) waiting.delete(app_id);
-      else waiting.set(app_id, batches.slice(fitting));
-      storing.add(app_id);
-      void storeOfApp(db, app_id, batches.slice(0, fitting)).then(() => {
-        storing.delete(app_id);
+      waiting.delete(app_id);
+      if (fitting < batches.length) waiting.set(app_id, batches.slice(fitting)); // behind the other waiting apps
+      active.add(app_id);
+      void storeOfApp(storing, app_id, batches.slice(0, fitting), apart).then(() => {
+        active.delete(app_id);
         storeWaiting();
       });
     }
   };
-  return {
-    has: (app_id) => waiting.has(app_id) || storing.has(app_id),
+  const apart: Apart = {
+    has: (app_id) => waiting.has(app_id) || active.has(app_id),
     add: (batches) => {
-      for (const batch of batches) waiting.set(batch.app_id, [...(waiting.get(batch.app_id) ?? []), batch]);
+      for (const batch of batches) {
+        const ofApp = waiting.get(batch.app_id);
+        if (ofApp === undefined) waiting.set(batch.app_id, [batch]);
+        else ofApp.push(batch);
+      }
       storeWaiting();
     },
   };
+  return apart;
 }
 
-async function storeOfApp(db: Db, app_id: string, batches: readonly Batch[]): Promise<void> {
+async function storeOfApp(storing: Storing, app_id: string, batches: readonly Batch[], apart: Apart): Promise<void> {
+  const isLookedUp = batches.some(({ mayRepeat, now }) => mayRepeat || storing.repeating.has(app_id, now));
   const error = await tryToStore(async () => {
-    const duplicates = await transaction(db, async (db) => {
+    const duplicates = await transaction(storing.db, async (db) => {
       await lockApp(db, app_id);
-      return storeBatches(db, batches);
+      return storeBatches(db, batches, () => isLookedUp);
     });
-    resolveAll(batches, duplicates);
+    resolveAll(storing, batches, duplicates);
   });
-  if (error !== undefined) rejectAll(batches, error);
+  if (error === undefined) return;
+  if (isUniqueViolation(error) && !isLookedUp) apart.add(prepareRetry(storing, batches));
+  else rejectAll(batches, error);
 }
 
-function resolveAll(batches: readonly Batch[], duplicates: readonly number[]): void {
+function resolveAll({ repeating }: Storing, batches: readonly Batch[], duplicates: readonly number[]): void {
   batches.forEach((batch, index) => {
-    batch.resolve(duplicates[index] ?? 0);
+    const count = duplicates[index] ?? 0;
+    if (count > 0) repeating.add(batch.app_id, batch.now);
+    batch.resolve(count);
   });
 }
 
@@ -144,58 +202,89 @@ function rejectAll(batches: readonly Batch[], error: unknown): void {
   for (const batch of batches) batch.reject(error);
 }
 
-/** Returns the error, if there was one. */
+/** Returns the error, if any. */
 const tryToStore = (store: () => Promise<void>): Promise<unknown> => store().catch((error: unknown) => error);
 
-// ---- storing
+// ---- storing batches
 
-/** Stores the batches, whose apps are locked, in this transaction. Returns how many duplicates each has. */
-async function storeBatches(db: Db, batches: readonly Batch[]): Promise<number[]> {
-  const isRepeated = await findRepeated(db, batches);
-  const fresh = batches.map(({ events }) => events.filter((event) => !isRepeated.has(event)));
-  const lines = fresh.flatMap((events) => events.flatMap(({ line }) => line ?? []));
+type IsLookedUp = (batch: Batch) => boolean;
+
+/** Stores the batches in this transaction, which has locked their apps. Returns how many duplicates each batch has. */
+async function storeBatches(db: Db, batches: readonly Batch[], isLookedUp: IsLookedUp): Promise<number[]> {
+  const repeated = await findRepeated(db, batches, isLookedUp);
+  const fresh = batches.map(({ events }) =>
+    repeated.size === 0 ? events : events.filter((event) => !repeated.has(event)),
+  );
+  const events = fresh.flat();
+  const lines = events.map(({ line }) => line).filter((line) => line !== null);
   if (lines.length > 0) await insertEvents(db, lines);
-  const sightings = listSightings(fresh.flat());
+  const sightings = listSightings(events);
   if (sightings.length > 0) await saveSightings(db, sightings);
+  const sizes = sumSizes(events, batches[0]?.now);
+  if (sizes.length > 0) await saveSizes(db, sizes);
   return batches.map(({ events }, index) => events.length - (fresh[index]?.length ?? 0));
 }
 
-/** Events whose id was stored before, or is that of an earlier event of these batches. */
-async function findRepeated(db: Db, batches: readonly Batch[]): Promise<Set<StoredEvent>> {
+/** Stores the ids. Returns the events whose id was already stored, or belongs to an earlier event in these batches. */
+async function findRepeated(db: Db, batches: readonly Batch[], isLookedUp: IsLookedUp): Promise<Set<StoredEvent>> {
   const repeated = new Set<StoredEvent>();
-  const byKey = new Map<string, StoredEvent>();
-  for (const { events } of batches)
-    for (const event of events) {
+  const apps = new Map<string, { readonly byId: Map<string, StoredEvent>; readonly isLookedUp: boolean }>();
+  for (const batch of batches) {
+    const app = apps.get(batch.app_id) ?? { byId: new Map(), isLookedUp: isLookedUp(batch) };
+    apps.set(batch.app_id, app);
+    for (const event of batch.events) {
       if (event.sent_id === null) continue;
-      const key = event.app_id + event.sent_id;
-      if (byKey.has(key)) repeated.add(event);
-      else byKey.set(key, event);
+      if (app.byId.has(event.sent_id)) repeated.add(event);
+      else app.byId.set(event.sent_id, event);
     }
+  }
   const now = batches[0]?.now;
-  if (byKey.size === 0 || now === undefined) return repeated;
-  const keys = [...byKey.values()].map(({ app_id, sent_id }) => ({ app_id, event_id: sent_id ?? '' }));
-  for (const { app_id, event_id } of await insertEventIds(db, keys, now)) {
-    const event = byKey.get(app_id + event_id);
+  if (now === undefined) return repeated;
+  const ids = [...apps].map(([app_id, { byId, isLookedUp }]) => ({ app_id, event_ids: [...byId.keys()], isLookedUp }));
+  for (const { app_id, event_id } of await insertEventIds(db, ids, now)) {
+    const event = apps.get(app_id)?.byId.get(event_id);
     if (event !== undefined) repeated.add(event);
   }
   return repeated;
 }
 
-/** When each user was last seen in these events, by an event and by a heartbeat. */
+/** Adds up the bytes by app and day. An event counts on its own day, and its id on the day on which it was received. */
+function sumSizes(events: readonly StoredEvent[], now = new Date(0)): DaySize[] {
+  // Grouped by app and then by day, because a combined key would create a new string for each event.
+  const apps = new Map<string, Map<number, number>>();
+  for (const event of events) {
+    const days = apps.get(event.app_id) ?? new Map<number, number>();
+    apps.set(event.app_id, days);
+    for (const [at, bytes] of [[event.at, measureLine(event)] as const, [now, measureId(event)] as const]) {
+      const day = Math.floor(at.getTime() / dayMs);
+      if (bytes > 0) days.set(day, (days.get(day) ?? 0) + bytes);
+    }
+  }
+  return [...apps].flatMap(([app_id, days]) => [...days].map(([day, bytes]) => ({ app_id, day: toDate(day), bytes })));
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const toDate = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
+
+/** Returns when each user was last seen in these events, both by an event and by a heartbeat. */
 function listSightings(events: readonly StoredEvent[]): Sighting[] {
-  const sightings = new Map<string, Sighting>();
+  const sightings: Sighting[] = [];
+  // Grouped by app and then by user, because a combined key would create a new string for each event.
+  const apps = new Map<string, Map<string, Sighting>>();
   for (const { app_id, user_id, at, line } of events) {
     if (user_id === null) continue;
-    const key = app_id + user_id;
-    let seen = sightings.get(key);
+    const users = apps.get(app_id) ?? new Map<string, Sighting>();
+    apps.set(app_id, users);
+    let seen = users.get(user_id);
     if (seen === undefined) {
       seen = { app_id, user_id, last_event_at: null, last_heartbeat_at: null };
-      sightings.set(key, seen);
+      users.set(user_id, seen);
+      sightings.push(seen);
     }
     if (line === null) seen.last_heartbeat_at = later(seen.last_heartbeat_at, at);
     else seen.last_event_at = later(seen.last_event_at, at);
   }
-  return [...sightings.values()];
+  return sightings;
 }
 
 const later = (a: Date | null, b: Date): Date => (a !== null && a >= b ? a : b);

@@ -1,4 +1,4 @@
-// Tests of getUserStats (docs/api/analytics.md#count-users): that its counts are those of the events, to the millisecond.
+// Tests that getUserStats counts match the events, to the millisecond (docs/api/analytics.md#count-users).
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
@@ -31,7 +31,7 @@ const track = (app: AppRow, events: readonly object[]) =>
   world.call('POST', `/api/apps/${app.id}/analytics/track/batch`, { as: token, body: { events } });
 const getStats = (app: AppRow) => world.call('GET', `/api/apps/${app.id}/analytics/stats/users`, { as: token });
 
-/** The same counts from the raw events, and from the heartbeats that were sent. */
+/** Computes the same counts from the raw events and the heartbeats that were sent. */
 async function recount(app: AppRow, now: number, heartbeats: ReadonlyMap<string, number>) {
   const since = (ms: number) => new Date(now - ms);
   const { rows } = await sql<Record<string, number>>`
@@ -106,7 +106,7 @@ describe('getUserStats', () => {
   it('equals a recount of the raw events, whatever is sent late, twice or out of order', async () => {
     const event = fc.record({
       user: fc.nat(12),
-      // Around the limits of the buckets, and anywhere.
+      // Times around the bucket limits, and arbitrary times.
       ageMs: fc.oneof(
         fc.integer({ min: -4 * minute, max: 60 * day }),
         fc
@@ -148,7 +148,7 @@ describe('getUserStats', () => {
             }
           expect((await getStats(app)).body).toEqual(await recount(app, now, heartbeats));
         }
-        // Later, when users have moved from bucket to bucket without an event.
+        // Checks again later, when users have moved from bucket to bucket without sending events.
         for (const laterMs of [minute, 8 * day, 31 * day]) {
           setClock(now + laterMs);
           expect((await getStats(app)).body).toEqual(await recount(app, now + laterMs, heartbeats));
@@ -156,7 +156,7 @@ describe('getUserStats', () => {
       }),
       { numRuns: 12 },
     );
-  }, 120_000);
+  });
 
   it('counts a user once who is seen while counts are read', async () => {
     const app = await world.appOf(owner, workspace);
@@ -164,7 +164,7 @@ describe('getUserStats', () => {
     await track(app, [{ event_name: 'x', user_id: 'a', timestamp: new Date(now.getTime() - 10 * day).toISOString() }]);
     let isMoved = false;
     const onResult = async ({ result }: PluginTransformResultArgs) => {
-      // After the count of active users, and before that of those who were last seen 7 days ago.
+      // Runs after active users are counted, but before those last seen 7 days ago are.
       if (!isMoved && result.rows[0]?.users === 0) {
         isMoved = true;
         await track(app, [{ event_name: 'x', user_id: 'a' }]);
@@ -172,7 +172,7 @@ describe('getUserStats', () => {
       return result;
     };
     const db = world.app.database.db.withPlugin({ transformQuery: ({ node }) => node, transformResult: onResult });
-    const got = await getUserStats(db, { app } as unknown as AppAccess, now, () => {});
+    const got = await getUserStats(db, { app } as unknown as AppAccess, () => {}, now);
     expect(isMoved).toBe(true);
     expect(JSON.parse(JSON.stringify(got))).toMatchObject({ body: { active_users: 0, inactive_7d: 1 } });
     expect((await getStats(app)).body).toMatchObject({ active_users: 1, inactive_7d: 0 });
@@ -191,17 +191,19 @@ describe('getUserStats', () => {
       const { body } = await getStats(of);
       return { body, ms: performance.now() - startedAt };
     };
-    // The least of several, compared with an app without users at the same moment: other work on the machine delays both.
+    // The fastest of several runs is compared with an app that has no users, measured at the same time, because other
+    // work on the machine delays both.
     const times = { spike: Number.POSITIVE_INFINITY, empty: Number.POSITIVE_INFINITY };
     for (let n = 0; n < 10; n += 1) {
       const { body, ms } = await measure(app);
-      // Five users for each millisecond, of which the first 30,500 and the one at the limit are 7 days ago.
+      // There are five users per millisecond. Those in the first 30,500 milliseconds and at the limit itself were last
+      // seen 7 days ago.
       expect(body).toMatchObject({ active_users: 5 * 29_499, inactive_7d: 5 * 30_501 });
       times.spike = Math.min(times.spike, ms);
       times.empty = Math.min(times.empty, (await measure(empty)).ms);
     }
     expect(times.spike, JSON.stringify(times)).toBeLessThan(times.empty + 30);
-  }, 60_000);
+  });
 
   it('does not depend on Redis', async () => {
     const app = await world.appOf(owner, workspace);
@@ -226,7 +228,7 @@ describe('a count that cannot be read', () => {
       { event_name: heartbeat, user_id: 'a' },
       { event_name: 'x', user_id: 'a' },
     ]);
-    // The role of the service may no longer read when heartbeats were.
+    // The service's role may no longer read heartbeat times.
     await sql`revoke select on analytics_users from plinth_test`.execute(world.db);
     await sql`grant select (app_id, user_id, last_event_at, event_second) on analytics_users to plinth_test`.execute(
       world.db,
@@ -270,7 +272,7 @@ describe('a count that cannot be read', () => {
     while (!isAnswered) mostWaiting = Math.max(mostWaiting, await countWaiting());
     const got = await answer;
     expect(mostWaiting).toBeGreaterThan(0);
-    expect(mostWaiting).toBeLessThanOrEqual(4); // a request never has two connections
+    expect(mostWaiting).toBeLessThanOrEqual(4); // a request never uses two connections
     finish();
     await Promise.all(others);
     await lock;
@@ -280,5 +282,5 @@ describe('a count that cannot be read', () => {
     });
     expect(got.headers['x-partial-result']).toBe('active_users,live_users,inactive_7d,inactive_30d');
     expect((await getStats(app)).body.active_users).toBe(1);
-  }, 30_000);
+  });
 });

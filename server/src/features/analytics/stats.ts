@@ -1,4 +1,4 @@
-// Owns `getUserStats`: how many users of an app are active, are there now, or were last seen some time ago.
+// `getUserStats`, which counts an app's users who are active, present now, or were last seen some time ago.
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { readInOneSnapshot } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
@@ -15,14 +15,14 @@ type Counts = Record<CountName, number>;
 const names = ['active_users', 'live_users', 'inactive_7d', 'inactive_30d'] as const satisfies CountName[];
 
 /**
- * All counts are of one moment, so that a user who is seen meanwhile is not counted twice or not at all. `onUnreadable` is
- * called with what could not be counted, and why.
+ * All counts come from one snapshot, so a user who is seen in the meantime is counted exactly once. If a count can't be
+ * read, `onUnreadable` is called with its name and the error.
  */
 export async function getUserStats(
   db: Db,
   access: AppAccess,
-  now: Date,
   onUnreadable: (count: CountName, error: unknown) => void,
+  now: Date,
 ) {
   const counts: Partial<Counts> = {};
   try {
@@ -36,7 +36,7 @@ export async function getUserStats(
         );
     });
   } catch (error) {
-    // No connection, or it was lost.
+    // No connection was available, or it was lost.
     for (const name of names) if (counts[name] === undefined) onUnreadable(name, error);
   }
   return withNotes(
@@ -46,12 +46,12 @@ export async function getUserStats(
 }
 
 /**
- * Times are stored in milliseconds, so that "less than 7 days ago" is "from one millisecond after 7 days ago on". Events may be
- * dated a few minutes ahead.
+ * Times are stored in milliseconds, so "less than 7 days ago" means "at least one millisecond after 7 days ago". Events
+ * may be dated a few minutes in the future.
  */
 function countOne(db: Db, app_id: string, name: CountName, now: Date): Promise<number> {
   const at = now.getTime();
-  const ahead = Math.ceil((at + day) / day) * day; // midnight, so that no minutes are left over
+  const ahead = Math.ceil((at + day) / day) * day; // midnight, so no minutes are left over
   const byEvent = (from: number, to: number) => countUsersSeen(db, app_id, 'event', splitRange(from, to, eventUnits));
   switch (name) {
     case 'active_users':

@@ -1,4 +1,4 @@
-// Tests that a range of time is split into parts that cover it exactly.
+// Tests that a time range is split into parts that cover it exactly.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventUnits, heartbeatUnits, splitRange } from './time-range.ts';

@@ -1,4 +1,4 @@
-// Owns splitting a range of time into whole days, hours, minutes and seconds, and what is left at its two ends.
+// Splits a time range into whole days, hours, minutes and seconds, plus the remainders at both ends.
 //
 // Example, from 14 November 22:58:30 to 16 November 01:00:00:
 //
@@ -6,16 +6,19 @@
 //   minutes  22:59                   up to the next hour
 //   hours    23                      up to the next day
 //   days     15 November
-//   hours    00                      of the day in which it ends
+//   hours    00                      of the last day
 //
-// A range that begins within a second also has an edge: the rest of that second.
+// If a range begins within a second, it also has an edge: the rest of that second.
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Which rows of analytics_user_counts: users by the second, minute, hour or day of their last event, or the second of a heartbeat. */
+/**
+ * Selects rows in analytics_user_counts: users by the second, minute, hour or day of their last event, or by the second
+ * of their last heartbeat.
+ */
 export type Grain = 'second' | 'minute' | 'hour' | 'day' | 'heartbeat_second';
 
 interface Unit {
@@ -23,7 +26,7 @@ interface Unit {
   readonly ms: number;
 }
 
-/** From the smallest to the largest. */
+/** The units, smallest first. */
 export const eventUnits: readonly Unit[] = [
   { grain: 'second', ms: second },
   { grain: 'minute', ms: minute },
@@ -33,13 +36,13 @@ export const eventUnits: readonly Unit[] = [
 export const heartbeatUnits: readonly Unit[] = [{ grain: 'heartbeat_second', ms: second }];
 
 export interface SplitRange {
-  /** Whole buckets, from `first` up to, but without, `end`. Numbered from 1970 on. */
+  /** Whole buckets from `first` up to but excluding `end`, numbered from 1970. */
   readonly buckets: readonly { readonly grain: Grain; readonly first: number; readonly end: number }[];
-  /** Parts of a bucket of the smallest unit, in milliseconds since 1970, without `to`. */
+  /** Parts of the smallest buckets, in milliseconds since 1970. `to` is excluded. */
   readonly edges: readonly { readonly bucket: number; readonly from: number; readonly to: number }[];
 }
 
-/** Splits the milliseconds from `from` up to, but without, `to`. */
+/** Splits the range from `from` up to but excluding `to`, in milliseconds. */
 export function splitRange(from: number, to: number, units: readonly Unit[]): SplitRange {
   const buckets: { grain: Grain; first: number; end: number }[] = [];
   const edges: { bucket: number; from: number; to: number }[] = [];
@@ -61,7 +64,7 @@ export function splitRange(from: number, to: number, units: readonly Unit[]): Sp
   return { buckets, edges };
 }
 
-/** A part without a whole bucket may still lie in two. */
+/** A part that contains no whole bucket may still span two buckets. */
 function splitAtBuckets({ from, to }: { from: number; to: number }, ms: number) {
   const bucket = Math.floor(from / ms);
   const next = (bucket + 1) * ms;

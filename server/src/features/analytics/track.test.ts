@@ -1,4 +1,4 @@
-// Tests of trackEvents (docs/api/analytics.md#send-events).
+// Tests trackEvents (docs/api/analytics.md#send-events).
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -153,6 +153,16 @@ describe('a repeated event', () => {
     expect((await track([{ ...first, timestamp: ago(0) }])).body).toEqual({ accepted: 0, duplicates: 1, rejected: [] });
     expect(await listStored(event_name)).toHaveLength(1);
     expect((await findUser('repeater'))?.last_event_at).toEqual(new Date(first.timestamp));
+  });
+
+  it('is counted by a metric if a transaction failed because of it', async () => {
+    const readMetric = async () =>
+      Number(/^plinth_analytics_retried_total (\d+)$/m.exec(await world.app.metrics.render())?.[1]);
+    const quiet = await world.appOf(owner, workspace);
+    const events = [{ event_name: newName(), event_id: randomUUID() }];
+    const before = await readMetric();
+    for (const duplicates of [0, 1, 1]) expect((await track(events, { to: quiet })).body.duplicates).toBe(duplicates);
+    expect(await readMetric()).toBe(before + 1); // the third time, the id is looked up
   });
 
   it('is not a duplicate in another app', async () => {

@@ -1,4 +1,4 @@
-// Tests of what a User-Agent header says about a device.
+// Tests deriving device facts from a User-Agent header.
 import { expect, it } from 'vitest';
 import { readUserAgent } from './user-agent.ts';
 

@@ -1,16 +1,16 @@
-// Owns what a User-Agent header says about a device. A few rules instead of a library: browsers have frozen most of the header,
-// so that only these coarse facts can still be relied upon, and the tables of a library promise more. An iPad that asks for
-// desktop sites says that it is a Mac; nothing in the header tells them apart.
+// Derives device facts from a User-Agent header, with a few rules instead of a library. Browsers have frozen most
+// of the header, so only these coarse facts are still reliable, and a library's tables would promise more. An iPad that
+// requests desktop sites identifies itself as a Mac, and nothing in the header tells the two apart.
 
 export type DeviceType = 'desktop' | 'mobile' | 'tablet' | 'bot';
 
 export interface Device {
-  /** Null if the header doesn't say: a program rather than a browser. */
+  /** Null if the header does not identify the device type, as with programs that are not browsers. */
   readonly device_type: DeviceType | null;
   readonly os: string | null;
 }
 
-/** The first that matches. Android names Linux too, and iPhones name Mac OS X. */
+/** The first match wins. Android headers also contain `Linux`, and iPhone headers also contain `Mac OS X`. */
 const systems: readonly (readonly [RegExp, string])[] = [
   [/iPhone|iPad|iPod/, 'iOS'],
   [/Android/, 'Android'],
@@ -32,7 +32,7 @@ export function readUserAgent(header: string | undefined): Device {
 
 const findSystem = (text: string): string | null => systems.find(([expression]) => expression.test(text))?.[1] ?? null;
 
-/** Tablets with Android are those that don't say `Mobile`. */
+/** An Android device is a tablet if its header does not contain `Mobile`. */
 function findType(text: string): DeviceType {
   if (/iPad|Tablet/.test(text) || (/Android/.test(text) && !/Mobile/.test(text))) return 'tablet';
   return /iPhone|iPod|Mobile/.test(text) ? 'mobile' : 'desktop';

@@ -1,5 +1,5 @@
-// Owns the users of a built app: created and changed by the app's editors or its own server, which signs them in and
-// gives them tokens (docs/api/app-users.md).
+// The users of an app. The app's editors or its own server create and change users, and the server can sign them
+// in by requesting tokens for them (docs/api/app-users.md).
 import { isDeepStrictEqual } from 'node:util';
 import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -34,7 +34,7 @@ export function createAppUser(db: Db, access: AppAccess, { data = {}, ...fields 
 }
 
 /**
- * Changes only what was sent. `data` is merged key by key, and null removes a key:
+ * Changes only the fields that were sent. `data` is merged key by key, and null removes a key:
  * `{ a: 1, b: 2 }` with `{ b: null, c: 3 }` becomes `{ a: 1, c: 3 }`.
  */
 export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }: AppUserChange, now: Date) {
@@ -63,18 +63,20 @@ export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }
   });
 }
 
-/** Ends what the owner of the previous e-mail address has: password, links and sign-ins. Nobody has proven the new one yet. */
+/**
+ * Removes the password, links and sign-ins of the previous e-mail address, because the new address is not verified yet.
+ */
 async function endAccountOf(db: Db, { workspace_id }: AppAccess, previous: AppUserRow): Promise<void> {
   await removePassword(db, previous);
   await removeLinks(db, previous);
   await endSignIns(db, workspace_id, previous);
 }
 
-/** Their tokens stop working at once. Records they created stay. */
+/** The user's tokens stop working immediately. The records that the user created are kept. */
 export function deleteAppUser(db: Db, access: AppUserAccess, now: Date) {
   return transaction(db, async (db) => {
     const previous = await lockAccessedUser(db, access);
-    await removeAppUser(db, previous); // with their tokens and password
+    await removeAppUser(db, previous); // also removes their tokens and password
     await removeLinks(db, previous);
     const before = { email: previous.email, full_name: previous.full_name, role: previous.role };
     await audit(db, access, { ...auditTarget(previous), type: 'app_user.deleted', before }, now);
@@ -106,18 +108,18 @@ export function createAppUserToken(db: Db, access: AppUserAccess, seconds: numbe
   });
 }
 
-/** Locks the row that the guard found. Throws 404 if the user was deleted since. */
+/** Locks the row that the guard found. Throws 404 if the user has been deleted in the meantime. */
 async function lockAccessedUser(db: Db, access: AppUserAccess): Promise<AppUserRow> {
   const row = await lockAppUser(db, access, access.app_user.id);
   if (row === undefined) throw notFound('app_user_not_found');
   return row;
 }
 
-/** Null removes a key, because rules treat null and missing as the same. */
+/** Null removes a key, because rules treat null values and missing keys alike. */
 const mergeData = (data: UserData, change: UserData): UserData =>
   Object.fromEntries(Object.entries({ ...data, ...change }).filter(([, value]) => value !== null));
 
-/** `data` may be personal, so the audit log only says that it changed. */
+/** `data` may contain personal data, so the audit log records only that it changed. */
 const concealData = ({ data, ...fields }: Partial<AppUserRow>) => ({
   ...fields,
   ...(data !== undefined && { data: redacted }),
@@ -129,7 +131,7 @@ const emailTaken = () =>
   new Problem(
     'conflict',
     'unique_conflict',
-    'Another user of this app already has this e-mail address. Use another one, or update that user.',
+    'Another user of this app already has this e-mail address. Use a different one, or update that user.',
     {
       members: { fields: ['email'] },
     },

@@ -172,7 +172,7 @@ describe('tokens', () => {
     world.call('POST', `${at()}/${id}/tokens`, { as: token, body });
   const credentialsOf = (app_user_id: string) =>
     world.db.selectFrom('credentials').where('app_user_id', '=', app_user_id).selectAll().execute();
-  // A valid token is refused for its kind, not as unknown.
+  // The error code shows that the token is valid but of the wrong kind.
   const isKnown = async (text: string) => (await world.call('GET', '/api/apps', { as: text })).body.code;
 
   it('are valid for an hour, or as long as requested, up to a day', async () => {

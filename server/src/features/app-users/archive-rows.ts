@@ -1,4 +1,4 @@
-// Owns the description of app users and the settings of their sign-in in an archive.
+// Describes how app users and their sign-in settings are stored in an archive.
 import { z } from 'zod';
 import { type ArchiveTable, newRowId, refersTo, time } from '../../kit/archive/columns.ts';
 import { email, text } from '../../kit/http/shapes.ts';

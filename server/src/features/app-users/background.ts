@@ -1,20 +1,13 @@
-// Owns the queue of mails with links. Who gets one is decided here and not in the request, whose duration would reveal whether
-// the address has a user.
+// The queue of e-mails with links. Recipients are chosen here instead of in the request, because the request's
+// duration would reveal whether the address has a user.
 import { hashOneTimeToken, newOneTimeToken } from '../../core/identity/accounts.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
+import { toNameInMail } from '../../kit/name-in-mail.ts';
 import type { Db } from '../../tables.ts';
 import { findLinkOrigin, isAwaited, signUpInEffect } from './auth-settings.ts';
 import type { LinkDeps } from './links.ts';
 import { countMail } from './mail-limits.ts';
-import {
-  awaitedUserMail,
-  existingUserMail,
-  passwordMail,
-  signInMail,
-  signUpMail,
-  toNameInMail,
-  type WriteMail,
-} from './mails.ts';
+import { awaitedUserMail, existingUserMail, passwordMail, signInMail, signUpMail, type WriteMail } from './mails.ts';
 import { findMailingApp, type LinkRow, type MailingApp, openLink } from './store/links.ts';
 import { getSettings } from './store/settings.ts';
 import { findUserByEmail } from './store/sign-ins.ts';
@@ -26,8 +19,9 @@ export const linkMailQueue = (deps: LinkDeps): Queue<LinkRow & QueueRow> => ({
   owner: 'app_id',
   concurrency: 8,
   perOwner: 2,
+  byHand: { retry: true, cancel: true },
   timeoutMs: 30_000,
-  // Stops after about 15 minutes: whoever still waits has asked for another mail.
+  // Gives up after about 15 minutes. A user who is still waiting will have requested another e-mail by then.
   retryMs: retries(1_000, 10_000, 60_000, 5 * 60_000, 10 * 60_000),
   async run(row, { db, now }) {
     const app = await findMailingApp(db, row.app_id);
@@ -35,20 +29,20 @@ export const linkMailQueue = (deps: LinkDeps): Queue<LinkRow & QueueRow> => ({
     if (!app || !origin) return {};
     const writeMail = await chooseMail(db, app, row);
     if (writeMail === undefined) return {};
-    const isRetry = row.hash !== null; // and counted already
+    const isRetry = row.hash !== null; // a retry has already been counted
     if (!isRetry && !(await countMail(app, row, deps.counters))) return {};
     const token = newOneTimeToken();
     const hash = hashOneTimeToken(token, deps.tokenKeys.peppers[0]);
     await openLink(db, row, { hash, expires_at: new Date(now.getTime() + linkMs) });
-    // In the fragment, which browsers send to no server.
+    // The token is in the fragment, which browsers never send to a server.
     const link = `${origin}/#plinth_link=${token}`;
-    const result = await deps.mail.send({ to: row.email, ...writeMail(toNameInMail(app.name), link) });
-    if (result !== 'sent') throw new Error(`link mail not sent (${result})`);
+    const result = await deps.mail.send({ to: row.email, ...writeMail(toNameInMail(app.name, 'an app'), link) });
+    if (result !== 'sent') throw new Error(`link e-mail not sent (${result})`);
     return {};
   },
 });
 
-/** Undefined: this address gets no mail. */
+/** Returns undefined if this address gets no e-mail. */
 async function chooseMail(db: Db, app: MailingApp, { email, purpose }: LinkRow): Promise<WriteMail | undefined> {
   const settings = await getSettings(db, app.id);
   if (!settings.password_enabled && !settings.link_enabled) return undefined;

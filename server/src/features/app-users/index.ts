@@ -1,4 +1,4 @@
-// Entry point of app users: the people who use a built app, their tokens, and how they sign in.
+// Entry point for app users: the people who use an app, their tokens, and their sign-in.
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { linkMailQueue } from './background.ts';
 import type { LinkDeps } from './links.ts';
@@ -10,6 +10,7 @@ import { removeExpiredTokens } from './store/users.ts';
 import { createTemporaryUser, removeTemporaryUser } from './temporary-users.ts';
 
 export { appUserArchiveTables } from './archive-rows.ts';
+export { createSignUpChoice, readSignInOffer } from './auth-settings.ts';
 
 /** Temporary users of an app, for features that test it. */
 export const temporaryUsers = { create: createTemporaryUser, remove: removeTemporaryUser };

@@ -1,5 +1,5 @@
-// Owns signing up, and signing in by a link that is sent to the user's e-mail address (docs/api/app-users.md#links). What a
-// request for a link does is the same for every address; background.ts decides who gets a mail.
+// Sign-up, and signing in with a link sent to the user's e-mail address (docs/api/app-users.md#links). A request
+// for a link is handled in the same way for every address, and background.ts decides who gets an e-mail.
 import { auditAppVisitor, redacted } from '../../core/audit/audit.ts';
 import type { AppVisitor } from '../../core/auth/proofs.ts';
 import { hashOneTimeToken } from '../../core/identity/accounts.ts';
@@ -28,30 +28,32 @@ export interface LinkDeps extends SignInDeps, LinkOriginDeps {
 
 const done = { success: true } as const;
 
-/** The password is stored with the request, and becomes the user's only if whoever has the mailbox uses the link. */
-export async function signUp(db: Db, visitor: AppVisitor, input: SignUp, deps: LinkDeps, now: Date) {
+/**
+ * The password is stored with the request. It becomes the user's password only if the mailbox's owner opens the link.
+ */
+export async function signUp(db: Db, deps: LinkDeps, visitor: AppVisitor, input: SignUp, now: Date) {
   const { app, ip } = visitor;
   await countMailRequest(ip, deps.counters);
   const password_hash = await hashPassword(input.password, { ip, app_id: app.id });
   const address_hash = hashAddress(ip, deps.tokenKeys.peppers[0]);
   const { email, full_name } = input;
   const request = { email, ...(full_name && { full_name }), password_hash, address_hash };
-  return queueMail(db, visitor, { ...request, purpose: 'sign_up' }, deps, now);
+  return queueMail(db, deps, visitor, { ...request, purpose: 'sign_up' }, now);
 }
 
-export async function requestLink(db: Db, visitor: AppVisitor, email: string, deps: LinkDeps, now: Date) {
+export async function requestLink(db: Db, deps: LinkDeps, visitor: AppVisitor, email: string, now: Date) {
   await countMailRequest(visitor.ip, deps.counters);
-  return queueMail(db, visitor, { email, purpose: 'sign_in' }, deps, now);
+  return queueMail(db, deps, visitor, { email, purpose: 'sign_in' }, now);
 }
 
 async function queueMail(
   db: Db,
+  { mail, wake, appUrl }: LinkDeps,
   { app }: AppVisitor,
   request: Parameters<typeof insertLink>[2],
-  { mail, wake, appUrl }: LinkDeps,
   now: Date,
 ) {
-  // Says nothing about the address: it is the same for all.
+  // The warning is the same for every address, so it does not reveal whether this one has a user.
   if (!mail.configured || findLinkOrigin(app, { appUrl }) === null)
     return withNotes(done, { warnings: ['link_mail_off'] });
   await insertLink(db, app.id, request, now);
@@ -59,15 +61,15 @@ async function queueMail(
   return done;
 }
 
-/** Signs in whoever has the mailbox. A new user is created, and a password stored, only here. */
-export async function useLink(db: Db, visitor: AppVisitor, input: LinkUse, deps: LinkDeps, now: Date) {
+/** Signs in the mailbox's owner. Only this function creates users who have signed up and sets their passwords. */
+export async function useLink(db: Db, deps: LinkDeps, visitor: AppVisitor, input: LinkUse, now: Date) {
   const { app, ip } = visitor;
   const token = hashOneTimeToken(input.link_token, deps.tokenKeys.peppers[0]);
   const found = await findLink(db, app.id, token, now);
-  if (found === undefined) throw linkExpired(); // hashing is costly: not for strangers
+  if (found === undefined) throw linkExpired(); // checked first, because hashing is expensive
   const sentHash = input.password && (await hashPassword(input.password, { ip, app_id: app.id }));
   return transaction(db, async (db) => {
-    // Locked in the order in which others lock them: the address, its user, their links.
+    // The address, its user and its links are locked in the same order everywhere.
     await takeAdvisoryLock(db, `app user ${app.id} ${found.email}`);
     const existing = await lockUserByEmail(db, app.id, found.email);
     const link = await lockLink(db, app.id, token, now);
@@ -75,15 +77,15 @@ export async function useLink(db: Db, visitor: AppVisitor, input: LinkUse, deps:
     const settings = await getSettings(db, app.id);
     if (!settings.password_enabled && !settings.link_enabled) throw linkExpired();
     const user = existing ?? (await createUser(db, visitor, link, settings, now));
-    const hash = sentHash ?? (await findChosenPassword(db, visitor, link, existing, settings, deps));
+    const hash = sentHash ?? (await findChosenPassword(db, deps, { visitor, link, existing, settings }));
     if (hash === undefined && !settings.link_enabled) throw passwordRequired();
     if (hash !== undefined) await setPassword(db, visitor, user, hash, now);
     await removeLinks(db, link);
-    return startSignIn(db, visitor, user, { ...input, method: 'link' }, deps, now);
+    return startSignIn(db, deps, { visitor, user, start: { ...input, method: 'link' } }, now);
   });
 }
 
-/** Whoever signed up becomes a user, if that is still allowed. */
+/** Creates a user for the person who signed up, if sign-up is still open. */
 async function createUser(
   db: Db,
   visitor: AppVisitor,
@@ -93,24 +95,32 @@ async function createUser(
 ): Promise<AppUserRow> {
   if (purpose !== 'sign_up' || signUpInEffect(visitor.app, settings) !== 'open') throw linkExpired();
   const user = await insertAppUser(db, visitor, { email, full_name, data: {} }, now);
-  if (user === undefined) throw linkExpired(); // created by somebody else at this moment
+  if (user === undefined) throw linkExpired(); // another request has just created the user
   const change = { target: { kind: 'app_user', id: user.id }, after: { email, full_name } };
   await auditAppVisitor(db, visitor, user, { ...change, type: 'app_user.signed_up' }, now);
   return user;
 }
 
 /**
- * The password that was chosen at the sign-up, if it becomes the user's. Somebody who did not sign up may open the link, for it
- * comes with a mail about their own account. So it never becomes that of a user who may have signed in before; and of nobody if
- * people elsewhere have signed up with the same address, because only one of them has the mailbox.
+ * Returns the hash of the password chosen at sign-up, if it may become the user's password. The mailbox's owner may
+ * open a link that they did not request, because it arrives in an e-mail about their own account. The password is
+ * therefore never used for a user who may have signed in before. It is not used at all if someone elsewhere has signed
+ * up with the same address, because only one of them owns the mailbox.
  */
 async function findChosenPassword(
   db: Db,
-  { app, ip }: AppVisitor,
-  link: LinkRow,
-  existing: AppUserRow | undefined,
-  settings: AuthSettings,
   { tokenKeys }: LinkDeps,
+  {
+    visitor: { app, ip },
+    link,
+    existing,
+    settings,
+  }: {
+    readonly visitor: AppVisitor;
+    readonly link: LinkRow;
+    readonly existing: AppUserRow | undefined;
+    readonly settings: AuthSettings;
+  },
 ): Promise<string | undefined> {
   if (link.password_hash === null || signUpInEffect(app, settings) === 'closed') return undefined;
   if (existing !== undefined) {
@@ -120,7 +130,7 @@ async function findChosenPassword(
   return (await hasRivalSignUp(db, link)) ? undefined : link.password_hash;
 }
 
-/** Ends the user's other sign-ins: they may be those of somebody who knew the old password. */
+/** Ends the user's other sign-ins, because they may belong to someone who knew the old password. */
 async function setPassword(db: Db, visitor: AppVisitor, user: AppUserRow, hash: string, now: Date): Promise<void> {
   await savePassword(db, user, hash, now);
   await endSignIns(db, visitor.workspace_id, user);
@@ -129,7 +139,7 @@ async function setPassword(db: Db, visitor: AppVisitor, user: AppUserRow, hash: 
 }
 
 const linkExpired = () =>
-  new Problem('gone', 'link_expired', 'This link has expired or was already used. Ask for a new one.');
+  new Problem('gone', 'link_expired', 'This link has expired or was already used. Request a new one.');
 
 const passwordRequired = () =>
   new ValidationError([{ loc: ['body', 'password'], msg: 'is required', type: 'missing' }]);

@@ -1,9 +1,9 @@
-// Owns how many mails with links can be asked for and are sent, so that nobody can use Plinth to send mail to many strangers, or
-// much mail to one (docs/api/app-users.md#how-many-mails).
-import type { Counters } from '../../core/auth/counters.ts';
+// The limits on requesting and sending e-mails with links, so no one can use Plinth to e-mail many strangers or to
+// flood one person's inbox (docs/api/app-users.md#how-many-mails).
 import { type Limit, rateLimited, scaleQuota, toWholeSeconds } from '../../core/auth/limits.ts';
+import type { Counters } from '../../core/auth/rate-limits/counters.ts';
 import { nameMailbox } from '../../core/identity/mailboxes.ts';
-import { nameClient } from '../../kit/http/client-address.ts';
+import { nameClient } from '../../kit/http/connection/client-address.ts';
 import type { LinkRow, MailingApp } from './store/links.ts';
 
 const hourSeconds = 60 * 60;
@@ -13,13 +13,13 @@ const maxMailsOfApp = 3;
 const maxMailsOfApps = 10;
 const signUpMailsPerDay: Limit = { quota: 500, windowSeconds: daySeconds, per: 'workspace', scaledBy: 'plan' };
 
-/** 429 if the client has asked for too many mails. */
+/** Throws 429 if the client has requested too many e-mails. */
 export async function countMailRequest(ip: string, counters: Counters): Promise<void> {
   const { count, resetMs } = await counters.add(`app-mail-client:${nameClient(ip)}`, hourSeconds);
   if (count <= maxRequestsPerClient) return;
   const seconds = toWholeSeconds(resetMs);
   throw rateLimited(
-    `At most ${maxRequestsPerClient} mails an hour can be asked for from one address. Retry in ${seconds} seconds.`,
+    `At most ${maxRequestsPerClient} e-mails per hour can be requested from one IP address. Retry in ${seconds} seconds.`,
     maxRequestsPerClient,
     hourSeconds,
     seconds,
@@ -27,8 +27,9 @@ export async function countMailRequest(ip: string, counters: Counters): Promise<
 }
 
 /**
- * Counts a mail that is about to be sent. False if it must not be: its mailbox, or the workspace, has had enough. A limit is
- * counted only if all before it allow the mail. So what one app is asked for too often does not use up what others may send.
+ * Counts an e-mail that is about to be sent. Returns false if it must not be sent because a limit for its mailbox or
+ * workspace has been reached. An e-mail counts towards a limit only if all earlier limits allow it, so excessive
+ * requests to one app do not use up the limits that it shares with other apps.
  */
 export async function countMail(app: MailingApp, link: LinkRow, counters: Counters): Promise<boolean> {
   for (const { name, max, windowSeconds = hourSeconds } of listLimits(app, link))
@@ -43,8 +44,9 @@ interface MailLimit {
 }
 
 /**
- * Sign-ups are counted over all workspaces, links of users only within one: otherwise a stranger could create users with
- * somebody's address at apps of their own, and by mailing these stop that person's links everywhere.
+ * Sign-up e-mails to a mailbox are counted across all workspaces, but sign-in links only within a workspace. Otherwise
+ * a stranger could add a person's address to their own apps and request links there until the person's links were
+ * blocked everywhere.
  */
 function listLimits({ id, workspace_id, plan, rate_multiplier }: MailingApp, { email, purpose }: LinkRow): MailLimit[] {
   const mailbox = nameMailbox(email);

@@ -1,7 +1,8 @@
-// Owns the routes of an app's users and their tokens. Those of their sign-in are in sign-in-routes.ts.
+// The routes for an app's users and their tokens. The sign-in routes are in sign-in-routes.ts.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { appAs } from '../../core/auth/guards/app.ts';
+import { nestedAppRow } from '../../core/auth/guards/row.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { appAs, nestedAppRow } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { TokenKeys } from '../../core/identity/users.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
@@ -85,6 +86,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     access: appUserGuard,
     limit,
     body: AppUserChange,
+    idempotency: 'optional',
     audits: ['app_user.updated'],
     answers: { 200: AppUser },
     refusals: [emailTaken],
@@ -98,6 +100,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     credentials: writeCredentials,
     access: appUserGuard,
     limit,
+    repeat: 'safe',
     audits: ['app_user.deleted'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => deleteAppUser(db, access, now),
@@ -113,6 +116,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     access: appUserGuard,
     limit,
     body: NewAppUserToken,
+    idempotency: 'optional',
     audits: ['app_user.token_created'],
     answers: { 200: AppUserToken },
     handle: ({ db, access, body, now }) =>

@@ -1,8 +1,8 @@
-// Owns the routes with which users of an app sign in, and those of the settings for it.
-import { appUserSelf, appVisitor } from '../../core/auth/app-data-guard.ts';
+// The routes for signing in as an app user, and for an app's sign-in settings.
 import { appUserOnly, open, readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { appAs } from '../../core/auth/guards/app.ts';
+import { appUserSelf, appVisitor } from '../../core/auth/guards/app-data.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { appAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import { changeSettings, readSettings } from './auth-settings.ts';
@@ -31,7 +31,7 @@ const openRoutes = (deps: LinkDeps): Route[] => [
     secretFields: ['token'],
     method: 'POST',
     path: '/api/apps/{app_id}/auth/sign-in',
-    summary: 'Sign a user of an app in with e-mail address and password',
+    summary: 'Sign a user of an app in with an e-mail address and password',
     description:
       "For the app's web pages. Returns 429 after five failures for the same e-mail and IP address within 15 minutes, and to a second attempt for the same e-mail address within 5 seconds; at an IP address where a user of the app has signed in before, only attempts from there count.",
     credentials: open,
@@ -42,13 +42,13 @@ const openRoutes = (deps: LinkDeps): Route[] => [
     audits: ['app_user.signed_in', 'app_user.sign_in_failed'],
     answers: { 200: AppUserSignedIn },
     refusals: [{ status: 401, code: 'sign_in_failed' }],
-    handle: ({ db, access, body, now }) => signIn(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => signIn(db, deps, access, body, now),
   }),
   route({
     name: 'signUpAppUser',
     method: 'POST',
     path: '/api/apps/{app_id}/auth/sign-up',
-    summary: 'Sign up as a user of an app; a link that is mailed confirms it',
+    summary: 'Sign up as a user of an app, to be confirmed with a mailed link',
     description:
       'The response is the same for every address. The user is created, and the password stored, when the link is used. If no mail can be sent, the response has `X-Warning: link_mail_off`.',
     needsWorker: true,
@@ -59,7 +59,7 @@ const openRoutes = (deps: LinkDeps): Route[] => [
     body: SignUp,
     audits: 'nothing',
     answers: { 200: Success },
-    handle: ({ db, access, body, now }) => signUp(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => signUp(db, deps, access, body, now),
   }),
   route({
     name: 'requestAppUserLink',
@@ -75,7 +75,7 @@ const openRoutes = (deps: LinkDeps): Route[] => [
     body: LinkRequest,
     audits: 'nothing',
     answers: { 200: Success },
-    handle: ({ db, access, body, now }) => requestLink(db, access, body.email, deps, now),
+    handle: ({ db, access, body, now }) => requestLink(db, deps, access, body.email, now),
   }),
   route({
     name: 'useAppUserLink',
@@ -93,7 +93,7 @@ const openRoutes = (deps: LinkDeps): Route[] => [
     audits: ['app_user.signed_in', 'app_user.signed_up', 'app_user.password_set'],
     answers: { 200: AppUserSignedIn },
     refusals: [{ status: 410, code: 'link_expired' }],
-    handle: ({ db, access, body, now }) => useLink(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => useLink(db, deps, access, body, now),
   }),
 ];
 
@@ -114,15 +114,15 @@ const selfRoutes = (deps: LinkDeps): Route[] => [
     secretFields: ['token'],
     method: 'POST',
     path: '/api/apps/{app_id}/auth/renew',
-    summary: "Replace the calling user's token by a new one; the old one ends soon",
+    summary: "Replace the calling user's token with a new one; the old one expires soon",
     description:
-      'The new token is valid for as long as the old one was, but not beyond the end of the sign-in: 30 days after it began, or the expiry of a token that `createAppUserToken` made. The old token of a sign-in ends after 60 seconds, so that a request whose answer was lost can be sent again; one that `createAppUserToken` made ends at once.',
+      'The new token is valid for as long as the old one was, but not beyond the end of the sign-in: 30 days after it began, or the expiry of a token that `createAppUserToken` made. The old token of a sign-in expires after 60 seconds, so you can repeat a request whose response was lost; a token that `createAppUserToken` made expires at once.',
     credentials: appUserOnly,
     access: appUserSelf,
     limit: perMinute(30, 'caller'),
     audits: 'nothing',
     answers: { 200: AppUserSignedIn },
-    handle: ({ db, access, now }) => renewToken(db, access, deps, now),
+    handle: ({ db, access, now }) => renewToken(db, deps, access, now),
   }),
   route({
     name: 'signOutAppUser',
@@ -132,6 +132,7 @@ const selfRoutes = (deps: LinkDeps): Route[] => [
     credentials: appUserOnly,
     access: appUserSelf,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: ['app_user.signed_out'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => signOut(db, access, now),
@@ -148,7 +149,7 @@ const settingsRoutes = (deps: LinkDeps): Route[] => [
     access: appAs('viewer'),
     limit: perMinute(60, 'caller'),
     answers: { 200: AppAuthSettings },
-    handle: ({ db, access }) => readSettings(db, access, deps),
+    handle: ({ db, access }) => readSettings(db, deps, access),
   }),
   route({
     name: 'setAppAuthSettings',
@@ -159,8 +160,9 @@ const settingsRoutes = (deps: LinkDeps): Route[] => [
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     body: AppAuthSettingsChange,
+    idempotency: 'optional',
     audits: ['app.auth_settings_changed'],
     answers: { 200: AppAuthSettings },
-    handle: ({ db, access, body, now }) => changeSettings(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => changeSettings(db, deps, access, body, now),
   }),
 ];

@@ -1,5 +1,6 @@
-// Tests how users of an app sign in, sign up and use links, through the API and a real mail server (docs/api/app-users.md).
-import { afterAll, describe, expect, it, vi } from 'vitest';
+// Tests how an app's users sign in, sign up and use links, through the API and a real mail server
+// (docs/api/app-users.md).
+import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
@@ -56,23 +57,19 @@ const me = (app: AppRow, token: string) => as(app, token, 'me', 'GET');
 const mailsTo = (email: string) => mail.inbox.filter(({ to }) => to.includes(email));
 const tokenIn = (text: string) => /#plinth_link=([\w-]+)/.exec(text)?.[1] ?? '';
 
-/** Waits for the mail that is the `count`-th to this address, and returns the token of its link. */
+/** Waits for the `count`-th e-mail to this address, and returns the token from its link. */
 async function linkTo(email: string, count = 1): Promise<string> {
-  await vi.waitFor(() => expect(mailsTo(email).length).toBeGreaterThanOrEqual(count), { timeout: 10_000 });
+  await expect.poll(() => mailsTo(email).length).toBeGreaterThanOrEqual(count);
   return tokenIn(mailsTo(email)[count - 1]?.text ?? '');
 }
 
-/** Waits until no mail is queued: who has got none by then gets none. */
+/** Waits until no e-mail is queued. An address that has received nothing by then will not receive anything. */
 const allMailsSent = () =>
-  vi.waitFor(
-    async () => {
-      const waiting = world.db.selectFrom('app_user_links').where('due_at', 'is not', null).select('id');
-      expect(await waiting.execute()).toEqual([]);
-    },
-    { timeout: 10_000 },
-  );
+  expect
+    .poll(() => world.db.selectFrom('app_user_links').where('due_at', 'is not', null).select('id').execute())
+    .toEqual([]);
 
-/** A user with a password. */
+/** Adds a user with a password. */
 async function addUser(app: AppRow, email: string): Promise<{ id: string; email: string }> {
   const user = await world.appUser(app, email);
   const row = { app_user_id: user.id, app_id: app.id, hash: await hashPassword(password, { ip: '127.0.0.1' }) };
@@ -143,14 +140,14 @@ describe('signInAppUser', () => {
       await signIn(app, 'nobody@customers.example'),
       await signIn(app, 'not an address'),
       await signIn(app, 'nopassword@customers.example'),
-      await signIn(other, 'bob@customers.example'), // its users can't sign in with a password
+      await signIn(other, 'bob@customers.example'), // this app's users can't sign in with a password
     ];
     for (const { status, body } of answers) {
       expect([status, withoutId(body)]).toEqual([
         401,
         expect.objectContaining({
           code: 'sign_in_failed',
-          detail: 'The e-mail address or password is wrong. Check both, or ask for a link by e-mail.',
+          detail: 'The e-mail address or password is wrong. Check both, or request a link by e-mail.',
         }),
       ]);
     }
@@ -169,7 +166,7 @@ describe('signInAppUser', () => {
       await world.resetRateLimits();
       pairs.push([await measure('time@customers.example'), await measure(`unknown${n}@customers.example`)]);
     }
-    // Without a hash to compute, an answer would take a tenth of the time. A busy machine doubles it now and then.
+    // Without hashing, a response would take a tenth of the time. A busy machine can double the time.
     const fastest = (of: 0 | 1) => Math.min(...pairs.map((pair) => pair[of]));
     expect(fastest(1)).toBeGreaterThan(fastest(0) / 4);
     expect(fastest(1)).toBeLessThan(fastest(0) * 4);
@@ -184,7 +181,7 @@ describe('signInAppUser', () => {
     expect((await signIn(app, 'guess@customers.example')).status).toBe(200);
     const tooSoon = await signIn(app, 'guess@customers.example');
     expect(tooSoon).toMatchObject({ status: 429, body: { limit: 1, window_seconds: 5 } });
-    const other = await createApp(); // the same address is another account there
+    const other = await createApp(); // the same address is a separate account in this app
     await addUser(other, 'guess@customers.example');
     expect((await signIn(other, 'guess@customers.example')).status).toBe(200);
   });
@@ -344,12 +341,10 @@ describe('signUpAppUser', () => {
       expect((await useLink(app, await linkTo(email))).status).toBe(200);
     }
     const mails = mailsTo(email).length;
-    // Even at one IP address, which many people may share.
+    // This holds even for requests from the same IP address, which many people may share.
     await signUp(app, email, { password: 'the password of a stranger' }, '192.0.2.21');
     const link = await linkTo(email, mails + 1);
-    expect(mailsTo(email).at(-1)?.text).toContain(
-      'you already have an account there. Nothing about your account has changed',
-    );
+    expect(mailsTo(email).at(-1)?.text).toContain("you already have an account. Your account hasn't changed");
     const used = await useLink(app, link, {}, '192.0.2.21');
     expect(used.body.user).toMatchObject({ id: user.id, has_password: false });
     expect((await signIn(app, email, 'the password of a stranger')).status).toBe(401);
@@ -486,8 +481,8 @@ describe('requestAppUserLink', () => {
     const app = await createApp();
     const other = await createApp();
     for (let n = 0; n < 12; n += 1) expect((await requestLink(other, 'calm@links.example')).status).toBe(200);
-    for (let n = 0; n < 4; n += 1) await signUp(app, 'calm@links.example'); // nobody can sign up there
-    for (let n = 0; n < 4; n += 1) await requestLink(app, 'calm@links.example'); // not a user yet
+    for (let n = 0; n < 4; n += 1) await signUp(app, 'calm@links.example'); // sign-up is closed in this app
+    for (let n = 0; n < 4; n += 1) await requestLink(app, 'calm@links.example'); // not a user of this app yet
     await allMailsSent();
     const user = await world.appUser(app, 'calm@links.example');
     await set(app, { sign_up: 'open' });
@@ -525,7 +520,7 @@ describe('requestAppUserLink', () => {
     const user = await world.appUser(app, 'retry@customers.example');
     mail.behave('refusing');
     await requestLink(app, user.email);
-    await vi.waitFor(() => expect(world.logLines.some((line) => line.includes('mail not sent'))).toBe(true));
+    await expect.poll(() => world.logLines.some((line) => line.includes('mail not sent'))).toBe(true);
     const refused = world.db.selectFrom('app_user_links').where('app_id', '=', app.id).select('hash');
     const before = await refused.executeTakeFirstOrThrow();
     mail.behave('well');
@@ -722,7 +717,7 @@ describe('a signed-in user', () => {
     const again = await as(app, token, 'renew');
     expect(again.status).toBe(200);
     expect(Math.round((Date.parse(again.body.expires_at) - Date.parse(lost.expires_at)) / 1000)).toBe(50);
-    world.clock.aheadMs = hourMs / 2 + 61_000; // a second renewal does not prolong the old token
+    world.clock.aheadMs = hourMs / 2 + 61_000; // a second renewal does not extend the old token's life
     expect((await as(app, token, 'renew')).body.code).toBe('credentials_expired');
     world.clock.aheadMs = 1.4 * hourMs;
     expect((await me(app, again.body.token)).status).toBe(200);

@@ -1,8 +1,9 @@
-// Owns how users of an app sign in, stay signed in and sign out (docs/api/app-users.md#signing-in). Links are in links.ts.
+// Defines how an app's users sign in, stay signed in and sign out (docs/api/app-users.md#signing-in). Links are in
+// links.ts.
 import { audit, auditAppVisitor } from '../../core/audit/audit.ts';
-import type { Counters } from '../../core/auth/counters.ts';
 import { credentialsInvalid } from '../../core/auth/credentials.ts';
 import type { AppUserSelfAccess, AppVisitor } from '../../core/auth/proofs.ts';
+import type { Counters } from '../../core/auth/rate-limits/counters.ts';
 import { isMatchingPassword } from '../../core/identity/passwords.ts';
 import { countFailedTry, nameAccount, refuseRepeatedTries } from '../../core/identity/sign-in-tries.ts';
 import { insertCredential, type TokenKeys } from '../../core/identity/users.ts';
@@ -30,8 +31,8 @@ export interface SignInDeps {
 
 const signInDays = 30;
 
-/** Every failure answers the same and takes the same time, so that an app's users can't be enumerated. */
-export async function signIn(db: Db, visitor: AppVisitor, input: SignIn, deps: SignInDeps, now: Date) {
+/** Every failure returns the same response and takes the same time, so an app's users can't be enumerated. */
+export async function signIn(db: Db, deps: SignInDeps, visitor: AppVisitor, input: SignIn, now: Date) {
   const { app, ip } = visitor;
   const email = nameAccount(input.email);
   const client = { ip, app_id: app.id };
@@ -43,21 +44,24 @@ export async function signIn(db: Db, visitor: AppVisitor, input: SignIn, deps: S
   const hash = password_enabled ? stored?.hash : undefined;
   if (!(await isMatchingPassword(input.password, hash, client)) || stored === undefined) {
     await countFailedTry(deps.counters, tried);
-    await auditFailure(db, visitor, email, deps, now);
+    await auditFailure(db, deps, visitor, email, now);
     throw wrongEmailOrPassword();
   }
   return transaction(db, async (db) => {
-    // If the password changed while it was being checked, the caller sent the old one.
+    // If the password was changed during the check, the caller sent the old one.
     const user = await lockUserWithPassword(db, app.id, stored.app_user_id, stored.hash);
     if (user === undefined) throw wrongEmailOrPassword();
-    return startSignIn(db, visitor, user, { ...input, method: 'password' }, deps, now);
+    return startSignIn(db, deps, { visitor, user, start: { ...input, method: 'password' } }, now);
   });
 }
 
 const maxFailureEntriesPerMinute = 60;
 
-/** So many a minute tell a manager what goes on. More would let strangers fill the workspace's log. */
-async function auditFailure(db: Db, visitor: AppVisitor, email: string, { counters }: SignInDeps, now: Date) {
+/**
+ * Audits at most `maxFailureEntriesPerMinute` failures per minute. Managers can then notice an attack, but strangers
+ * can't fill the workspace's log.
+ */
+async function auditFailure(db: Db, { counters }: SignInDeps, visitor: AppVisitor, email: string, now: Date) {
   const { count } = await counters.add(`app-sign-in-failures:${visitor.app.id}`, 60);
   if (count > maxFailureEntriesPerMinute) return;
   const target = { kind: 'app_user', id: email };
@@ -69,13 +73,15 @@ interface SignInStart {
   readonly expires_in_seconds?: number | undefined;
 }
 
-/** Creates the token of a user who has proven who they are. */
+/** Creates a token for a user who has authenticated. */
 export async function startSignIn(
   db: Db,
-  visitor: AppVisitor,
-  user: AppUserRow,
-  { method, expires_in_seconds: seconds = defaultTokenSeconds }: SignInStart,
   { tokenKeys }: SignInDeps,
+  {
+    visitor,
+    user,
+    start: { method, expires_in_seconds: seconds = defaultTokenSeconds },
+  }: { readonly visitor: AppVisitor; readonly user: AppUserRow; readonly start: SignInStart },
   now: Date,
 ) {
   const expires_at = new Date(now.getTime() + seconds * 1000);
@@ -96,18 +102,18 @@ export async function startSignIn(
 
 export async function readSelf(db: Db, access: AppUserSelfAccess) {
   const user = await findSelf(db, access);
-  if (user === undefined) throw credentialsInvalid(); // deleted since the guard has read them
+  if (user === undefined) throw credentialsInvalid(); // deleted since the guard read the user
   return presentSelf(user, await hasPassword(db, user));
 }
 
 const retiredMs = 60 * 1000;
 
 /**
- * Replaces the caller's token by a new one that is valid for as long, but no longer than the sign-in: 30 days. The old one stays
- * valid for a minute: if the answer is lost, the page asks again. A token that the app's own server asked for is not prolonged,
- * because the server has said when it ends, and is replaced at once.
+ * Replaces the caller's token with a new one of the same lifetime, limited to 30 days after the sign-in. The old token
+ * stays valid for a minute, so the page can retry if the response is lost. If the app's own server requested the token,
+ * the new token keeps the expiry that the server chose, and the old token ends immediately.
  */
-export function renewToken(db: Db, access: AppUserSelfAccess, { tokenKeys }: SignInDeps, now: Date) {
+export function renewToken(db: Db, { tokenKeys }: SignInDeps, access: AppUserSelfAccess, now: Date) {
   return transaction(db, async (db) => {
     const until = new Date(now.getTime() + retiredMs);
     const old = (await retireOwnToken(db, access, until)) ?? (await endOwnToken(db, access));
@@ -137,7 +143,7 @@ interface UserToken {
   readonly app_user_id: string;
   readonly expires_at: Date;
   readonly sign_in_ends_at: Date | null;
-  /** Who asked for the first token of its kind, if it was not the user. */
+  /** Who requested the first token, if it was not the user. */
   readonly created_by?: string | null;
 }
 
@@ -150,5 +156,5 @@ const wrongEmailOrPassword = () =>
   new Problem(
     'unauthenticated',
     'sign_in_failed',
-    'The e-mail address or password is wrong. Check both, or ask for a link by e-mail.',
+    'The e-mail address or password is wrong. Check both, or request a link by e-mail.',
   );

@@ -1,4 +1,4 @@
-// Owns temporary users of an app, as tests of the app need them: created and removed by Plinth itself.
+// The temporary users needed to test an app. Plinth creates and removes them itself.
 import { auditService } from '../../core/audit/audit.ts';
 import type { DataAccess } from '../../core/auth/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -14,7 +14,7 @@ interface NewTemporaryUser {
   readonly role: AppUserRow['role'];
 }
 
-/** In the caller's transaction. The user can sign in with the password at once. Returns the user's id. */
+/** Runs in the caller's transaction. The user can sign in with the password immediately. Returns the user's id. */
 export async function createTemporaryUser(
   db: Db,
   access: DataAccess,
@@ -22,14 +22,14 @@ export async function createTemporaryUser(
   now: Date,
 ): Promise<string> {
   const user = await insertAppUser(db, access, { email, full_name: 'Test user', role, data: {} }, now);
-  if (user === undefined) throw new Error('the address of a temporary user is taken');
+  if (user === undefined) throw new Error("a temporary user's e-mail address is already in use");
   await savePassword(db, user, passwordHash, now);
   const after = { email, role, is_temporary: true };
   await auditService(db, access.workspace_id, { ...describe(user), type: 'app_user.created', after }, now);
   return user.id;
 }
 
-/** With everything of theirs but their records. Does nothing if they are gone. */
+/** Removes the user and all related data except their records. Does nothing if the user no longer exists. */
 export const removeTemporaryUser = (db: Db, access: DataAccess, id: string, now: Date): Promise<void> =>
   transaction(db, async (db) => {
     const user = await lockAppUser(db, access, id);

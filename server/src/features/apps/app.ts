@@ -1,13 +1,14 @@
-// Owns creating, changing, transferring, trashing and restoring apps (docs/api/apps.md).
-
+// Creates, changes, transfers, trashes and restores apps (docs/api/apps.md).
+import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
-import { issueForNewApp } from '../../core/auth/new-app.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { issueForNewApp } from '../../core/auth/proofs-without-guard.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { presentApp } from '../../core/identity/app-shapes.ts';
-import { insertApp, type NewApp, restoreTrashedApp, saveApp, trashApp } from '../../core/identity/apps.ts';
+import { insertApp, lockApp, type NewApp, restoreTrashedApp, saveApp, trashApp } from '../../core/identity/apps.ts';
 import { findMember } from '../../core/identity/members.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { unchanged } from '../../kit/http/answer.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { AppChange, NewApp as NewAppInput } from './contract.ts';
@@ -20,7 +21,7 @@ const defaults: NewApp = {
   public_settings: 'public_with_login',
 };
 
-/** Sends the first message of the builder chat, as part of the caller's transaction. */
+/** Sends the builder chat's first message, as part of the caller's transaction. */
 export type StartChat = (db: Db, access: AppAccess, content: string, now: Date) => Promise<void>;
 
 export async function createApp(
@@ -41,25 +42,19 @@ export async function createApp(
   });
 }
 
-/** The assistant works on behalf of a person, and builds apps that have no repository of their own. */
+/** The assistant works on behalf of a person, and only builds apps without their own repository. */
 function refuseInitialMessage({ caller }: WorkspaceAccess, { app_type }: Pick<NewAppInput, 'app_type'>): void {
   if (caller.user_id === null)
     throw new Problem(
       'forbidden',
       'workspace_key_not_allowed',
-      "A workspace key can't send `initial_message`, because it doesn't act for a person. Leave it out, or use a personal access token.",
-    );
-  if (caller.app_ids !== null)
-    throw new Problem(
-      'forbidden',
-      'token_app_limited',
-      "This credential is limited to some apps, so it can't send `initial_message` to a new one. Leave it out, or use a credential without that limit.",
+      "A workspace key can't send `initial_message`, because it doesn't act on behalf of a person. Omit the field, or use a personal access token.",
     );
   if (app_type === 'imported_app')
     throw new Problem(
       'bad_request',
       'app_kind_mismatch',
-      'Imported apps are not built by chat. Leave out `initial_message`, or use the type `user_app`.',
+      "Imported apps can't be built by chat. Omit `initial_message`, or use the type `user_app`.",
     );
 }
 
@@ -70,16 +65,22 @@ export async function changeApp(
   addresses: AppAddresses,
   now: Date,
 ) {
-  const { app } = access;
   return transaction(db, async (db) => {
     const owner = owner_email === undefined ? undefined : await getNewOwner(db, access, owner_email);
     const change = { ...fields, ...(owner && { owner_id: owner.id }) };
-    const row = await saveApp(db, access, { ...change, updated_date: now });
+    // Most requests change something, so the row is locked only if this one seems not to.
+    let { app } = access;
+    if (isSame(app, change)) app = { ...app, ...(await lockApp(db, access)) };
+    if (isSame(app, change)) return unchanged(presentApp(app, addresses));
     const before = Object.fromEntries(Object.keys(change).map((field) => [field, app[field as keyof AppRow]]));
+    const row = await saveApp(db, access, { ...change, updated_date: now });
     await audit(db, access, { type: 'app.updated', target: targetOf(app), app_id: app.id, before, after: change }, now);
     return presentApp({ ...row, owner_email: owner?.email ?? app.owner_email }, addresses);
   });
 }
+
+const isSame = (app: AppRow, change: object): boolean =>
+  Object.entries(change).every(([field, value]) => isDeepStrictEqual(value, app[field as keyof AppRow]));
 
 /** Only the app's owner may transfer it, to a member of the workspace who may create apps. */
 async function getNewOwner(db: Db, access: AppAccess, email: string): Promise<{ id: string; email: string }> {
@@ -103,14 +104,14 @@ async function getNewOwner(db: Db, access: AppAccess, email: string): Promise<{ 
 export type OnTrash = (db: Db, access: AppAccess, now: Date) => Promise<void>;
 
 export interface TrashDeps {
-  /** What has to be done before an app is moved to the trash, outside of the transaction: it may wait for others. */
+  /** Runs before an app is moved to the trash, outside the transaction, because it may wait for external services. */
   readonly beforeTrash: OnTrash;
-  /** What else happens to the app, in the same transaction. */
+  /** Further changes to the app, made in the same transaction. */
   readonly onTrash: readonly OnTrash[];
 }
 
-/** Moves the app to the trash. It is hidden and unpublished at once, and purged after 30 days. */
-export async function deleteApp(db: Db, access: AppAccess, { beforeTrash, onTrash }: TrashDeps, now: Date) {
+/** Moves the app to the trash. It is hidden and unpublished immediately, and purged after 30 days. */
+export async function deleteApp(db: Db, { beforeTrash, onTrash }: TrashDeps, access: AppAccess, now: Date) {
   const { app } = access;
   await beforeTrash(db, access, now);
   return transaction(db, async (db) => {

@@ -1,4 +1,4 @@
-// Owns the description of apps, their shares and their files in an archive.
+// Describes how apps, their shares and their files are stored in an archive.
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// Tests changes, trash, shares, files and secrets of apps through the API.
+// Tests changing, trashing and sharing apps, and their files and secrets, through the API.
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { createSecrets } from '../../kit/secrets.ts';
@@ -16,6 +16,20 @@ const get = (id: string, token = as) => world.call('GET', `/api/apps/${id}`, { a
 
 describe('updateApp', () => {
   const change = (id: string, body: object, token = as) => world.call('PUT', `/api/apps/${id}`, { as: token, body });
+
+  it('changes nothing if it repeats what is stored', async () => {
+    const app = await newApp();
+    const fields = { name: 'Same', public_origins: ['https://a.example'], logo_url: null };
+    const first = await change(app.id, fields);
+    expect(first.headers['x-changed']).toBeUndefined();
+    for (const body of [fields, {}, { owner_email: first.body.owner_email }]) {
+      const got = await change(app.id, body);
+      expect(got.headers['x-changed']).toBe('false');
+      expect(got.body).toEqual(first.body);
+    }
+    const path = `/api/workspace/audit-log?type=app.updated&app_id=${app.id}`;
+    expect((await world.call('GET', path, { as })).body.items).toHaveLength(1);
+  });
 
   it('changes the fields that are sent and keeps the others', async () => {
     const app = await newApp();
@@ -79,7 +93,7 @@ describe('updateApp', () => {
       expect(await tryToTake('tea-shop')).toMatchObject(taken);
     });
 
-    it('stays with its app also if somebody waits for it', async () => {
+    it('stays with its app even if somebody waits for it', async () => {
       const app = await give('busy-shop');
       const other = await world.appOf(stranger, elsewhere);
       const waiting = await world.db.transaction().execute(async (tx) => {
@@ -172,7 +186,7 @@ describe('shares', () => {
     const remove = () => world.call('DELETE', `/api/apps/${app.id}/shares/${guest.email}`, { as });
     expect((await remove()).body).toEqual({ success: true });
     expect(await remove()).toMatchObject({ status: 404, body: { code: 'share_not_found' } });
-    // A guest without a share leaves the workspace. Their tokens stay invalid even if they return.
+    // A guest whose last share is removed leaves the workspace. Their tokens stay invalid even if they return.
     const listAsGuest = () => world.call('GET', '/api/apps', { as: token });
     expect(await listAsGuest()).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
     const log = await world.call('GET', '/api/workspace/audit-log?type=member.removed', { as });

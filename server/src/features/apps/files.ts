@@ -1,11 +1,12 @@
-// Owns an app's files. Each change is one revision and applies completely or not at all
+// An app's files. Each change is one revision, and is applied completely or not at all
 // (docs/api/apps.md#files-and-secrets).
 import { createHash } from 'node:crypto';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { incrementRevision } from '../../core/identity/apps.ts';
+import { incrementRevision, lockApp } from '../../core/identity/apps.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { noNotes, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -27,16 +28,18 @@ export async function putAppFile(
   db: Db,
   storage: StorageQuota,
   access: AppAccess,
-  path: string,
-  input: FileInput,
+  { path, input }: { readonly path: string; readonly input: FileInput },
   now: Date,
 ) {
   const file = toStoredFile(path, input);
   return transaction(db, async (db) => {
-    const revision = await incrementRevision(db, access, now); // also locks the app's row, so that changes of its files are serialized
+    const app = await lockApp(db, access); // serialises file changes
     const before = await findFile(db, access, path);
     const expected = input.expected_sha256;
-    if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw revisionConflict(revision - 1);
+    if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw revisionConflict(app.revision);
+    const isSame = before?.sha256 === file.sha256 && before.encoding === file.encoding;
+    if (isSame) return unchanged({ path, sha256: file.sha256, revision: app.revision });
+    const revision = await incrementRevision(db, access, now);
     await storage.admit(db, access, file.size - (before?.size ?? 0), now);
     await saveFiles(db, access, [file], now);
     await enforceFileLimits(db, access);
@@ -47,7 +50,7 @@ export async function putAppFile(
       { created: before ? [] : [path], updated: before ? [path] : [], deleted: [] },
       now,
     );
-    return { path, sha256: file.sha256, revision };
+    return withNotes({ path, sha256: file.sha256, revision }, noNotes);
   });
 }
 
@@ -60,50 +63,53 @@ export async function deleteAppFile(db: Db, access: AppAccess, path: string, now
   });
 }
 
-/** Writes all files that were sent in one revision, and with `delete_missing` removes all others. */
+/** Writes all files in the request as one revision. With `delete_missing`, removes all other files. */
 export async function syncAppFiles(db: Db, storage: StorageQuota, access: AppAccess, input: FileSyncInput, now: Date) {
   const files = input.files.map((file) => toStoredFile(file.path, file));
   return transaction(db, async (db) => {
-    const revision = await incrementRevision(db, access, now);
-    if (input.expected_revision !== undefined && input.expected_revision !== revision - 1)
-      throw revisionConflict(revision - 1);
+    const app = await lockApp(db, access);
+    if (input.expected_revision !== undefined && input.expected_revision !== app.revision)
+      throw revisionConflict(app.revision);
     const known = await listVersions(db, access);
     const sent = new Set(files.map((file) => file.path));
     const changes = {
       ...compare(files, known),
       deleted: input.delete_missing ? [...known.keys()].filter((path) => !sent.has(path)) : [],
     };
-    await saveChanges(db, storage, access, files, changes, { revision, known }, now);
-    return { ...changes, revision };
+    if (isEmpty(changes)) return unchanged({ ...changes, revision: app.revision });
+    const revision = await incrementRevision(db, access, now);
+    await saveChanges(db, storage, access, { files, changes, base: { revision, known } }, now);
+    return withNotes({ ...changes, revision }, noNotes);
   });
 }
 
-/** A new text of a file; null: the file is removed. */
+/** A change to a text file. A null `text` removes the file. */
 export interface TextChange {
   readonly path: string;
   readonly text: string | null;
 }
 
 /**
- * Applies changes as part of the revision `revision`, which the caller has begun with `incrementRevision` in its transaction.
- * A file that already has its text, or is missing already, is left alone.
+ * Applies changes as part of `revision`, which the caller has created with `incrementRevision` in its transaction.
+ * Files that already have the new text, or are already missing, stay unchanged.
  */
 export async function applyTextChanges(
   db: Db,
   storage: StorageQuota,
   access: AppAccess,
-  changes: readonly TextChange[],
-  revision: number,
+  { changes, revision }: { readonly changes: readonly TextChange[]; readonly revision: number },
   now: Date,
 ): Promise<FileChanges> {
   const known = await listVersions(db, access);
   const files = changes.flatMap(({ path, text }) => (text === null ? [] : [toStoredFile(path, { content: text })]));
   const removed = changes.filter(({ path, text }) => text === null && known.has(path)).map(({ path }) => path);
   const changed = { ...compare(files, known), deleted: removed };
-  if (Object.values(changed).some((paths) => paths.length > 0))
-    await saveChanges(db, storage, access, files, changed, { revision, known }, now);
+  if (!isEmpty(changed))
+    await saveChanges(db, storage, access, { files, changes: changed, base: { revision, known } }, now);
   return changed;
 }
+
+const isEmpty = (changes: FileChanges): boolean => Object.values(changes).every((paths) => paths.length === 0);
 
 type Versions = Awaited<ReturnType<typeof listVersions>>;
 
@@ -114,14 +120,20 @@ const compare = (files: readonly StoredFile[], known: Versions) => ({
     .map((file) => file.path),
 });
 
-/** Saves those of the files that `changes` names, and removes the others that it names. */
+/** Saves the files that `changes` lists as created or updated, and removes the files that it lists as deleted. */
 async function saveChanges(
   db: Db,
   storage: StorageQuota,
   access: AppAccess,
-  files: readonly StoredFile[],
-  changes: FileChanges,
-  { revision, known }: { revision: number; known: Versions },
+  {
+    files,
+    changes,
+    base: { revision, known },
+  }: {
+    readonly files: readonly StoredFile[];
+    readonly changes: FileChanges;
+    readonly base: { revision: number; known: Versions };
+  },
   now: Date,
 ): Promise<void> {
   const paths = new Set([...changes.created, ...changes.updated]);
@@ -170,7 +182,7 @@ export interface FileChanges {
   readonly deleted: string[];
 }
 
-/** The audit entry lists at most 100 paths. */
+/** An audit entry lists at most 100 paths. */
 const summarisePaths = (paths: readonly string[]) => ({ count: paths.length, paths: paths.slice(0, 100) });
 
 const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileChanges, now: Date) =>
@@ -196,7 +208,7 @@ const revisionConflict = (revision: number) =>
   new Problem(
     'conflict',
     'revision_conflict',
-    'The files have changed since you read them. Read them again and retry.',
+    'The files have changed since you read them. Read them again, then retry.',
     {
       members: { revision },
       retrySafe: false,
@@ -207,7 +219,7 @@ const tooLarge = (limit: number) =>
   new Problem(
     'too_large',
     'payload_too_large',
-    'The file, or all files of the app together, would exceed the size limit. Send smaller or fewer files.',
+    "The file, or the app's files in total, would exceed the size limit. Send smaller or fewer files.",
     {
       members: { limit_bytes: limit },
     },

@@ -1,4 +1,4 @@
-// Entry point of apps: apps from creation to purge, their shares, files and secrets.
+// Entry point for apps: their life cycle from creation to purge, and their shares, files and secrets.
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { purgeApps, removeReleasedSlugs } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
@@ -11,26 +11,26 @@ import { hashFiles, listFileSizes, listFilesIn, listSecretNames, listVersions, r
 
 export { appArchiveTables } from './archive-rows.ts';
 
-/** An app's files, for features that change them as part of something larger. */
+/** An app's files, for features that change them as part of a larger operation. */
 export const createAppFiles = (storage: AppDeps['storage']) => ({
   maxFileBytes,
   findPathFault: (path: string): string | undefined => filePath.safeParse(path).error?.issues[0]?.message,
   list: async (db: Db, access: AppAccess) => [...(await listVersions(db, access)).values()],
   read: readFiles,
   apply: (db: Db, access: AppAccess, changes: readonly TextChange[], revision: number, now: Date) =>
-    applyTextChanges(db, storage, access, changes, revision, now),
+    applyTextChanges(db, storage, access, { changes, revision }, now),
 });
 
 export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
   routes: appRoutes(deps),
-  /** What other features read of an app. */
+  /** The parts of an app's contents that other features read. */
   contents: { listFilesIn, readFiles, listSecretNames },
-  /** For security scans. */
+  /** The files that security scans read. */
   scannedFiles: { list: listFileSizes, read: readFiles, hash: hashFiles },
-  /** For requests that the app's automations and workflows send. Never for an answer. */
+  /** For requests that the app's automations and workflows send. The values must never appear in a response. */
   readSecrets: (db: Db, app: { readonly id: string }, names: readonly string[]) =>
     readSecrets(db, deps.secrets, app, names),
-  /** The values of all secrets, to hide them wherever they occur. */
+  /** The values of all secrets, so callers can redact them wherever they appear. */
   listSecretValues: async (db: Db, access: AppAccess): Promise<string[]> => {
     const names = await listSecretNames(db, access);
     return [...(await readSecrets(db, deps.secrets, access.app, names)).values()];

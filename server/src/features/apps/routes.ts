@@ -1,8 +1,9 @@
-// Owns the routes of apps, their shares, files and secrets.
+// The routes for apps, their shares, files and secrets.
 import { z } from 'zod';
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { appAs, trashedAppAs } from '../../core/auth/guards/app.ts';
+import { unlimitedToken, workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { fileBytes, perMinute } from '../../core/auth/limits.ts';
-import { appAs, trashedAppAs, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
@@ -45,6 +46,11 @@ export interface AppDeps extends TrashDeps {
   readonly addresses: AppAddresses;
 }
 
+const shareText = {
+  text: 'The e-mail address of the person with whom the app is shared, percent-encoded.',
+  example: 'grace@example.com',
+};
+
 export const appRoutes = (deps: AppDeps): Route[] => [
   ...crudRoutes(deps),
   ...shareRoutes(deps.guests),
@@ -79,9 +85,9 @@ const crudRoutes = ({ cursors, addresses, startChat, ...deps }: AppDeps): Route[
     path: '/api/apps',
     summary: 'Create an app',
     description:
-      '`initial_message` is sent to the builder chat in the background: the app answers at once, with `status.state` `processing`. A workspace key, or a token that is limited to some apps, cannot send one.',
+      "`initial_message` is sent to the builder chat in the background: the app is returned at once, with `status.state` `processing`. A workspace key can't send one.",
     credentials: { ...writeCredentials, workspaceKey: 'apps:write' },
-    access: workspaceAs('editor'),
+    access: unlimitedToken(workspaceAs('editor')),
     limit: perMinute(5, 'workspace', { group: 'create' }),
     idempotency: 'optional',
     body: NewApp,
@@ -90,7 +96,6 @@ const crudRoutes = ({ cursors, addresses, startChat, ...deps }: AppDeps): Route[
     refusals: [
       { status: 400, code: 'app_kind_mismatch' },
       { status: 403, code: 'workspace_key_not_allowed' },
-      { status: 403, code: 'token_app_limited' },
     ],
     handle: ({ db, access, body, now }) => createApp(db, access, body, { addresses, startChat }, now),
   }),
@@ -115,7 +120,8 @@ const crudRoutes = ({ cursors, addresses, startChat, ...deps }: AppDeps): Route[
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     body: AppChange,
-    audits: ['app.updated'],
+    repeat: 'safe',
+    audits: { sometimes: ['app.updated'] },
     answers: { 200: App },
     refusals: [
       { status: 400, code: 'role_not_assignable' },
@@ -130,17 +136,18 @@ const crudRoutes = ({ cursors, addresses, startChat, ...deps }: AppDeps): Route[
     path: '/api/apps/{app_id}',
     summary: 'Move an app to the trash; it can be restored for 30 days',
     description:
-      'Its campaigns are paused first, and stay paused if it is restored. If the ad platform does not confirm that, the answer is 409 `ad_platform_timeout`, and the app is kept.',
+      'The campaigns of the app are paused first, and stay paused if it is restored. If the ad platform does not confirm this, the request fails with 409 `ad_platform_timeout`, and the app is kept.',
     credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
     work: 'outside',
     needsWorker: true,
     heldSeconds: 60,
+    repeat: 'safe',
     audits: ['app.deleted', 'automation.disabled', 'workflow.turned_off', 'ads.campaign.pause_requested'],
     answers: { 200: Success },
     refusals: [{ status: 409, code: 'ad_platform_timeout' }],
-    handle: ({ db, access, now }) => deleteApp(db, access, deps, now),
+    handle: ({ db, access, now }) => deleteApp(db, deps, access, now),
   }),
   route({
     name: 'restoreApp',
@@ -150,6 +157,7 @@ const crudRoutes = ({ cursors, addresses, startChat, ...deps }: AppDeps): Route[
     credentials: writeCredentials,
     access: trashedAppAs('owner'),
     limit: perMinute(30, 'caller'),
+    repeat: 'safe',
     audits: ['app.restored'],
     answers: { 200: App },
     handle: ({ db, access, now }) => restoreApp(db, access, addresses, now),
@@ -175,31 +183,35 @@ const shareRoutes = (guests: GuestInvitations): Route[] => [
     headers: ['X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/shares/{email}',
+    parameterTexts: { email: shareText },
     summary: 'Share an app with a person; someone outside the workspace is invited as a guest',
     description:
-      '`X-Warning` says if the mail of a new invitation was not sent. Resend the invitation to get its link.',
+      'The response has `X-Warning` if the mail of a new invitation was not sent. Resend the invitation to get its link.',
     credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
     body: ShareRole,
+    repeat: 'safe',
     audits: ['app.shared'],
     answers: { 200: Share },
     refusals: [{ status: 400, code: 'role_not_assignable' }],
     handle: ({ db, access, params, body, now }) =>
-      putAppShare(db, access, parseEmail(params.email), body.role, guests, now),
+      putAppShare(db, guests, access, { email: parseEmail(params.email), role: body.role }, now),
   }),
   route({
     name: 'deleteAppShare',
     method: 'DELETE',
     path: '/api/apps/{app_id}/shares/{email}',
+    parameterTexts: { email: shareText },
     summary: 'Stop sharing an app with a person; a guest without other shares leaves the workspace',
     credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
+    repeat: 'safe',
     audits: ['app.unshared'],
     answers: { 200: Success },
     refusals: [{ status: 404, code: 'share_not_found' }],
-    handle: ({ db, access, params, now }) => deleteAppShare(db, access, params.email.toLowerCase(), guests, now),
+    handle: ({ db, access, params, now }) => deleteAppShare(db, guests, access, params.email.toLowerCase(), now),
   }),
 ];
 
@@ -220,7 +232,7 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     access: appAs('viewer'),
     limit: perMinute(300, 'caller'),
     query: FileQuery,
-    answers: { 200: items(FileEntry) },
+    answers: { 200: items(FileEntry, 'The files of this page, ordered by path.') },
     refusals: [cursorRefusal],
     handle: async ({ db, access, query, now }) => {
       const binding = ['listAppFiles', access.app.id, access.caller.credential_id, query.prefix];
@@ -259,12 +271,14 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     work: 'slow',
     query: FilePath,
     body: FileInput,
-    bodyLimitBytes: 8 * mebibyte, // a file of 5 MiB, as base64 in JSON
+    bodyLimitBytes: 8 * mebibyte, // fits a 5 MiB file as base64 in JSON
     bytes: fileBytes,
+    repeat: 'safe',
     audits: ['app.files_changed'],
     answers: { 200: FileSaved },
     refusals: [conflict, tooManyFiles, quotaExceeded],
-    handle: ({ db, access, query, body, now }) => putAppFile(db, storage, access, query.path, body, now),
+    handle: ({ db, access, query, body, now }) =>
+      putAppFile(db, storage, access, { path: query.path, input: body }, now),
   }),
   route({
     name: 'deleteAppFile',
@@ -275,6 +289,7 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     access: appAs('editor'),
     limit: fileWriteLimit,
     query: FilePath,
+    repeat: 'safe',
     audits: ['app.files_changed'],
     answers: { 200: Success },
     refusals: [{ status: 404, code: 'file_not_found' }],
@@ -292,6 +307,7 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     body: FileSyncInput,
     bodyLimitBytes: 10 * mebibyte,
     bytes: fileBytes,
+    repeat: 'safe',
     audits: ['app.files_changed'],
     answers: { 200: FileSyncResult },
     refusals: [conflict, tooManyFiles, quotaExceeded],
@@ -309,7 +325,7 @@ const secretRoutes = ({ cursors, secrets }: AppDeps): Route[] => [
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     query: FileQuery.omit({ prefix: true }),
-    answers: { 200: items(Secret) },
+    answers: { 200: items(Secret, 'The secrets of this page, without their values.') },
     refusals: [cursorRefusal],
     handle: async ({ db, access, query, now }) => {
       const binding = ['listAppSecrets', access.app.id, access.caller.credential_id];
@@ -333,10 +349,9 @@ const secretRoutes = ({ cursors, secrets }: AppDeps): Route[] => [
     handle: ({ db, access, params, body, now }) =>
       putAppSecret(
         db,
-        access,
-        parse(SecretName, ['path', 'secret_name'], params.secret_name),
-        body.value,
         secrets,
+        access,
+        { name: parse(SecretName, ['path', 'secret_name'], params.secret_name), value: body.value },
         now,
       ),
   }),
@@ -348,6 +363,7 @@ const secretRoutes = ({ cursors, secrets }: AppDeps): Route[] => [
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: ['app_secret.deleted'],
     answers: { 200: Success },
     refusals: [{ status: 404, code: 'secret_not_found' }],

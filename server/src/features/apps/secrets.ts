@@ -1,4 +1,4 @@
-// Owns an app's secrets: written by its editors, encrypted at rest, never returned
+// An app's secrets, which the app's editors write. They are encrypted at rest and never returned
 // (docs/api/apps.md#files-and-secrets).
 import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -22,10 +22,9 @@ const secretLocation = (app_id: string, name: string) => ['app_secrets', `${app_
 
 export async function putAppSecret(
   db: Db,
-  access: AppAccess,
-  name: string,
-  value: string,
   secrets: Secrets,
+  access: AppAccess,
+  { name, value }: { readonly name: string; readonly value: string },
   now: Date,
 ) {
   const { app } = access;
@@ -63,7 +62,10 @@ export async function deleteAppSecret(db: Db, access: AppAccess, name: string, n
   });
 }
 
-/** The values of those of these secrets that exist, by name. For automations and workflows, which use them in requests. */
+/**
+ * Returns the values of these secrets by name, leaving out missing secrets. Automations and workflows use the values in
+ * requests.
+ */
 export async function readSecrets(
   db: Db,
   secrets: Secrets,
@@ -75,7 +77,7 @@ export async function readSecrets(
   return new Map(rows.map(({ name, sealed }) => [name, secrets.open(sealed, secretLocation(app.id, name))]));
 }
 
-/** Re-encrypts a batch of secrets that use an older master key with the current one. Returns how many. */
+/** Re-encrypts a batch of secrets from an older master key to the current one. Returns the number re-encrypted. */
 export const rewrapSecrets = async (db: Db, secrets: Secrets, currentKeyId: string): Promise<number> =>
   rewrapEach('app secrets', await listSecretsUnderOldKeys(db, currentKeyId, 500), async (row) => {
     const rewrapped = secrets.rewrap(row.sealed, secretLocation(row.app_id, row.name));

@@ -1,4 +1,4 @@
-// Owns sharing an app with members of the workspace and with guests from outside (docs/api/apps.md#shares).
+// Shares an app with members of the workspace and with outside guests (docs/api/apps.md#shares).
 
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -11,11 +11,14 @@ import type { Db } from '../../tables.ts';
 
 type ShareRole = 'editor' | 'viewer';
 
-/** What sharing needs from the members feature: inviting a guest, withdrawing the invitation, removing a guest. */
+/**
+ * The functions that sharing needs from the members feature: inviting a guest, withdrawing the invitation, and removing
+ * a guest.
+ */
 export interface GuestInvitations {
-  /** Counts the invitation that `invite` would send. 429 if none is left for today. */
+  /** Counts the invitation that `invite` would send. Throws 429 if today's limit has been reached. */
   count(db: Db, access: AppAccess, email: string, now: Date): Promise<void>;
-  /** `before` is the role of an existing share; `notify` mails the link of a new invitation. */
+  /** `before` is an existing share's role. `notify` e-mails a new invitation's link. */
   invite(
     db: Db,
     access: AppAccess,
@@ -23,7 +26,7 @@ export interface GuestInvitations {
     role: ShareRole,
     now: Date,
   ): Promise<{ before: ShareRole | null; notify: ((db: Db) => Promise<'sent' | 'failed' | 'off'>) | null }>;
-  /** Returns the role of the share that was withdrawn, or undefined if there was none. */
+  /** Returns the withdrawn share's role, or undefined if there was no share. */
   withdrawInvitation(db: Db, access: AppAccess, email: string, now: Date): Promise<ShareRole | undefined>;
   endMembership(db: Db, access: AppAccess, member: Member, now: Date): Promise<void>;
 }
@@ -33,13 +36,15 @@ export const listAppShares = async (db: Db, access: AppAccess) => [
   ...(await listInvitedShares(db, access)).map((share) => ({ ...share, status: 'invited' as const })),
 ];
 
-/** Members first: for anybody else an invitation may be counted, in Redis, which must not happen under the lock. */
+/**
+ * Looks for a member first. For anyone else, an invitation may be counted in Redis, which must not happen while the
+ * lock is held.
+ */
 export async function putAppShare(
   db: Db,
-  access: AppAccess,
-  email: string,
-  role: ShareRole,
   guests: GuestInvitations,
+  access: AppAccess,
+  { email, role }: { readonly email: string; readonly role: ShareRole },
   now: Date,
 ) {
   const shareIfMember = async (db: Db) => {
@@ -52,7 +57,7 @@ export async function putAppShare(
   return withMembersLock(
     db,
     access,
-    async (db) => (await shareIfMember(db)) ?? shareWithGuest(db, access, email, role, guests, now),
+    async (db) => (await shareIfMember(db)) ?? shareWithGuest(db, guests, access, { email, role }, now),
   );
 }
 
@@ -67,13 +72,13 @@ async function shareWithMember(
     throw new Problem(
       'bad_request',
       'role_not_assignable',
-      "Viewers of the workspace can't be editors of an app. Share it as viewer, or change their role first.",
+      "A workspace viewer can't be an app editor. Share the app with the viewer role, or change the member's role first.",
     );
   }
   const share = { email: member.email, role, status: 'joined' as const };
   if (member.share_role === role) return unchanged(share);
   await saveShare(db, access, member.id, role, now);
-  await auditShare(db, access, member.email, member.share_role, role, now);
+  await auditShare(db, access, { email: member.email, from: member.share_role, to: role }, now);
   return share;
 }
 
@@ -85,16 +90,15 @@ interface InvitedShare {
 
 async function shareWithGuest(
   db: Db,
-  access: AppAccess,
-  email: string,
-  role: ShareRole,
   guests: GuestInvitations,
+  access: AppAccess,
+  { email, role }: { readonly email: string; readonly role: ShareRole },
   now: Date,
 ): Promise<InvitedShare | Answer<InvitedShare>> {
   const { before, notify } = await guests.invite(db, access, email, role, now);
   const share = { email, role, status: 'invited' } as const;
   if (before === role && notify === null) return unchanged(share);
-  await auditShare(db, access, email, before, role, now);
+  await auditShare(db, access, { email, from: before, to: role }, now);
   if (notify === null) return share;
   return answerWithFollowUp(share, async (db) => {
     const mail = await notify(db);
@@ -102,8 +106,8 @@ async function shareWithGuest(
   });
 }
 
-/** Removes a guest, or their invitation, with their last share. */
-export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests: GuestInvitations, now: Date) =>
+/** Removing a guest's last share also removes the guest, or their invitation. */
+export const deleteAppShare = (db: Db, guests: GuestInvitations, access: AppAccess, email: string, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const member = await findMemberWithShare(db, access, email);
     const removedRole = member ? member.share_role : await guests.withdrawInvitation(db, access, email, now);
@@ -113,7 +117,7 @@ export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests:
         'share_not_found',
         'The app is not shared with this person. Check the e-mail address.',
       );
-    await auditShare(db, access, email, removedRole, null, now);
+    await auditShare(db, access, { email, from: removedRole, to: null }, now);
     if (member === undefined) return { success: true } as const;
     const hasMore = await removeShare(db, access, member);
     if (member.role === 'guest' && !hasMore) await guests.endMembership(db, access, member, now);
@@ -123,9 +127,7 @@ export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests:
 async function auditShare(
   db: Db,
   access: AppAccess,
-  email: string,
-  from: ShareRole | null,
-  to: ShareRole | null,
+  { email, from, to }: { readonly email: string; readonly from: ShareRole | null; readonly to: ShareRole | null },
   now: Date,
 ): Promise<void> {
   const { id } = access.app;

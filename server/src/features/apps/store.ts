@@ -1,4 +1,5 @@
-// Owns the queries over the list of apps, their files and secrets. The table `apps` itself belongs to core/identity.
+// The queries that list apps, and the queries on their files and secrets. The table `apps` itself belongs to
+// core/identity.
 import { sql } from 'kysely';
 import type { AppAccess, AppReach, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { type AppListRow, selectAppList } from '../../core/identity/app-list.ts';
@@ -36,19 +37,19 @@ export const listFiles = (db: Db, access: AppAccess, prefix: string, limit: numb
 export const findFile = (db: Db, access: AppAccess, path: string) =>
   files(db, access).where('path', '=', path).selectAll().executeTakeFirst();
 
-/** Those of these files that exist. */
+/** Returns the files with these paths, leaving out missing files. */
 export const readFiles = (db: Db, access: AppReach, paths: readonly string[]) =>
   paths.length === 0
     ? Promise.resolve([])
     : files(db, access).where('path', 'in', paths).orderBy('path').selectAll().execute();
 
-/** The hash and size of every file, by path. */
+/** Returns the hash and size of every file, keyed by path. */
 export async function listVersions(db: Db, access: AppAccess) {
   const rows = await files(db, access).select(['path', 'sha256', 'size']).execute();
   return new Map(rows.map((row) => [row.path, row]));
 }
 
-/** One hash of all files, and how many there are. */
+/** Returns a single hash of all files, and their number. */
 export async function hashFiles(db: Db, { app }: AppReach): Promise<{ hash: string; count: number }> {
   const { rows } = await sql<{ hash: string; count: number }>`select count(*)::int as count,
       encode(sha256(convert_to(coalesce(string_agg(path || ' ' || sha256, E'\\n' order by path collate "C"), ''), 'UTF8')), 'hex') as hash
@@ -56,12 +57,12 @@ export async function hashFiles(db: Db, { app }: AppReach): Promise<{ hash: stri
   return rows[0] ?? { hash: '', count: 0 };
 }
 
-/** The path, encoding and size of every file, in the order of paths. */
+/** The path, encoding and size of every file, ordered by path. */
 export const listFileSizes = (db: Db, access: AppReach) =>
   files(db, access).select(['path', 'encoding', 'size']).orderBy(sql`path collate "C"`).execute();
 
 export async function saveFiles(db: Db, { app }: AppAccess, changed: readonly StoredFile[], now: Date): Promise<void> {
-  // In batches: a statement has at most 65,535 parameters, and a file up to 5 MiB.
+  // Files are written in batches, because a file can have 5 MiB and a statement can have at most 65,535 parameters.
   for (let start = 0; start < changed.length; start += 100) {
     const rows = changed.slice(start, start + 100).map((file) => ({ ...file, app_id: app.id, updated_date: now }));
     await db
@@ -98,7 +99,7 @@ export const sumFileSizes = (db: Db, access: AppAccess) =>
     ])
     .executeTakeFirstOrThrow();
 
-/** The app's revision, and its files in these folders, both of the same moment. */
+/** The app's revision and its files in these folders, as of the same moment. */
 export async function listFilesIn(db: Db, { app }: AppReach, folders: readonly string[]) {
   const { rows } = await sql<{ revision: number; path: string | null; sha256: string; size: number }>`
     select a.revision, f.path, f.sha256, f.size from apps a
@@ -132,7 +133,7 @@ export const listSealedSecrets = (db: Db, app: { readonly id: string }, names: r
     .select(['name', 'sealed'])
     .execute();
 
-/** How many secrets the app has, and whether one of them has this name. */
+/** Returns the number of the app's secrets, and whether one of them has this name. */
 export const countSecrets = (db: Db, access: AppAccess, name: string) =>
   secrets(db, access)
     .select((is) => [
@@ -141,7 +142,7 @@ export const countSecrets = (db: Db, access: AppAccess, name: string) =>
     ])
     .executeTakeFirstOrThrow();
 
-/** Sent with the commit. */
+/** The statement is sent together with the commit. */
 export function saveSecret(
   db: Db,
   { app }: AppAccess,
@@ -168,7 +169,7 @@ export async function removeSecret(db: Db, { app }: AppAccess, name: string): Pr
   return numDeletedRows > 0n;
 }
 
-/** Lists secrets of all apps whose data key is encrypted with another master key than `keyId`. */
+/** Lists secrets of all apps whose data key is encrypted with a master key other than `keyId`. */
 export async function listSecretsUnderOldKeys(db: Db, keyId: string, limit: number) {
   const { rows } = await sql<{ app_id: string; name: string; sealed: string }>`/* service */
     select app_id, name, sealed from app_secrets where not starts_with(sealed, ${`v1.${keyId}.`}) order by random() limit ${limit}`.execute(
@@ -177,7 +178,7 @@ export async function listSecretsUnderOldKeys(db: Db, keyId: string, limit: numb
   return rows;
 }
 
-/** Writes only if the secret has not changed since it was read: a new value already uses the current key. */
+/** Writes only if the secret has not changed since it was read. A changed secret already uses the current key. */
 export async function saveRewrapped(
   db: Db,
   row: { app_id: string; name: string; sealed: string },

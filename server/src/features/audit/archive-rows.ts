@@ -1,5 +1,5 @@
-// Owns the description of the audit log in an archive. The chain is verified from its start to its end while it is read: an
-// archive whose chain is broken is refused. Entries are stored as they are, because their hashes cover them.
+// Defines how the audit log is stored in an archive. The whole chain is verified while it is read, and an archive with
+// a broken chain is rejected. Entries are stored unchanged, because their hashes cover them.
 import { z } from 'zod';
 import { ArchiveError } from '../../kit/archive/archive-error.ts';
 import { type ArchiveTable, mayHaveReferredTo, owner, time, unsharedRowId, uuid } from '../../kit/archive/columns.ts';
@@ -18,7 +18,7 @@ interface ChainRow {
   readonly last_hash: string;
 }
 
-/** For one import: the tables remember how far the chain has been verified. */
+/** Creates the tables for one import. They track how far the chain has been verified. */
 export function auditArchiveTables(): Readonly<Record<string, ArchiveTable>> {
   let chain: ChainRow = {
     first_sequence: 1,
@@ -29,7 +29,7 @@ export function auditArchiveTables(): Readonly<Record<string, ArchiveTable>> {
   let position: ChainPosition = { sequence: 0, hash: firstPrevHash };
 
   const startChain = (row: Row): Row => {
-    chain = row as unknown as ChainRow; // its columns were checked
+    chain = row as unknown as ChainRow; // the columns have already been checked
     position = { sequence: chain.first_sequence - 1, hash: chain.first_prev_hash };
     return row;
   };
@@ -85,7 +85,7 @@ const brokenChain = (sequence: number) =>
     `the audit chain is broken at entry ${sequence}. To import the workspace without its audit log, add --skip-audit-log`,
   );
 
-/** Sealing copies these columns from the entry, so another value in one of them was not written by sealing. */
+/** Sealing copies these columns from the entry. If they differ, the row was not written by sealing. */
 function checkColumns(row: Row): Row {
   const entry = row.entry as z.output<typeof AuditEntry>;
   const isCopy =
@@ -96,6 +96,6 @@ function checkColumns(row: Row): Row {
     row.actor_email === entry.actor.email &&
     row.outcome === entry.outcome &&
     row.request_id === entry.request_id;
-  if (!isCopy) throw new ArchiveError('its columns are not those of its entry');
+  if (!isCopy) throw new ArchiveError("its columns don't match its entry");
   return row;
 }

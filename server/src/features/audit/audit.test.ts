@@ -1,4 +1,4 @@
-// The audit log: entries written with the change, sealed afterwards, and verifiable (docs/api/audit-log.md).
+// Tests that audit entries are written with the change, sealed afterwards, and verifiable (docs/api/audit-log.md).
 
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -20,7 +20,7 @@ async function createWorkspace(name: string) {
 }
 const folder = (as: string, name = 'F', headers = {}) =>
   world.call('POST', '/api/app-folders', { as, body: { name }, headers });
-/** Writes an entry that is this many days away from today. */
+/** Writes an entry dated `day` days from now. */
 async function folderOfDay(as: string, day: number): Promise<void> {
   world.clock.aheadMs = day * 24 * 60 * 60 * 1000;
   await folder(as, `F${day}`);
@@ -107,7 +107,7 @@ describe('listAuditLog', () => {
     ['?type=app.created,nothing', 'type', 'enum'],
     ['?type=application.*', 'type', 'enum'],
     ['?type=deleteAp.refused', 'type', 'enum'],
-    ['?type=auth.sign_in', 'type', 'enum'], // only in the chain of the installation
+    ['?type=auth.sign_in', 'type', 'enum'], // occurs only in the installation's chain
     ['?type=', 'type', 'enum'],
     ['?actor=ann@example.com', 'actor', 'extra_forbidden'],
     ['/export?from=1', 'from', 'extra_forbidden'],
@@ -132,7 +132,7 @@ describe('listAuditLog', () => {
 });
 
 describe('the chain', () => {
-  it('has no gaps per workspace, also when several workers seal at once', async () => {
+  it('has no gaps per workspace, even when several workers seal at once', async () => {
     const { as } = await createWorkspace('gapless');
     await Promise.all(Array.from({ length: 30 }, (_, i) => folder(as, `F${i}`)));
     await Promise.all([seal(), seal(), seal()]);
@@ -218,7 +218,7 @@ describe('the chain', () => {
 
   it('is sealed and shortened while that of another workspace fails, which is reported by its id', async () => {
     const [broken, intact] = [await createWorkspace('unsealable'), await createWorkspace('beside')];
-    // More than one run reads, and older than what the other workspace writes.
+    // Inserts more entries than one run seals. They come before the other workspace's entries.
     await sql`insert into audit_pending (id, workspace_id, entry)
       select gen_random_uuid(), ${broken.workspace}, '{}' from generate_series(1, 6000)`.execute(world.db);
     await folderOfDay(intact.as, -401);
@@ -269,7 +269,7 @@ describe('the chain', () => {
     expect(await verify(as, '?from_sequence=39')).toMatchObject({ valid: true, checked: 2 });
   });
 
-  it('loses entries from the start only, also when they were sealed out of time order', async () => {
+  it('loses entries from the start only, even when they were sealed out of time order', async () => {
     const { as } = await createWorkspace('order');
     for (const day of [-500, -300, -501]) await folderOfDay(as, day);
     await seal();

@@ -1,5 +1,5 @@
-// Entry point of the audit log. core/audit writes entries in the transaction of the change; this feature seals, lists,
-// exports and verifies them.
+// The entry point of the audit log. core/audit writes entries in the transaction that makes the change. This feature
+// seals, lists, exports and verifies them.
 
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AuditDeps, auditRoutes } from './routes.ts';

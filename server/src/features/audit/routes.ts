@@ -1,9 +1,9 @@
-// Owns the routes of the audit log: listing, exporting and verifying it.
+// The routes for listing, exporting and verifying the audit log.
 import { Readable } from 'node:stream';
 import { writeCredentials } from '../../core/auth/credentials.ts';
+import { unlimitedToken, workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { Shares } from '../../kit/db/shares.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
@@ -15,7 +15,7 @@ import { listEntries, listSealed } from './store.ts';
 import { verifyChain } from './verify.ts';
 
 const auditCredentials = { ...writeCredentials, workspaceKey: 'audit:read' } as const;
-const exportBatchSize = 100; // writing more at once would delay other requests
+const exportBatchSize = 100; // larger batches would delay other requests
 
 export interface AuditDeps {
   readonly cursors: Cursors;
@@ -73,7 +73,9 @@ export const auditRoutes = ({ cursors, shares, isOperation }: AuditDeps): Route[
   }),
 ];
 
-/** The handler has returned by now, so each batch takes a share of its own. A slow reader keeps none between two batches. */
+/**
+ * The handler has already returned, so each batch takes its own share. A slow reader holds no share between batches.
+ */
 async function* streamEntries(
   db: Db,
   access: WorkspaceAccess,

@@ -1,10 +1,11 @@
-// Owns the jobs that seal pending audit entries and remove expired ones. Sealing happens after the commit, in batches, so
-// that a change never waits for the entry of another. Several workers may seal at once; each chain is locked while one does.
+// The jobs that seal pending audit entries and remove expired ones. Sealing happens after the commit, in batches,
+// so a change never waits for another change's entry. Several workers may seal at the same time, because each chain is
+// locked while it is being sealed.
 //
-// Example: one batch of a workspace whose chain ends at sequence 7.
+// Example: one batch for a workspace whose chain ends at sequence 7.
 //
-//   audit_pending before   (id a, app.created)   (id b, app.updated)          ids are UUIDv7, so their order is time
-//   audit_entries after    … 7                   8 = a   9 = b                each with the hash of the entry before
+//   audit_pending before   (id a, app.created)   (id b, app.updated)          ids are UUIDv7, so they are in time order
+//   audit_entries after    … 7                   8 = a   9 = b                each has the hash of the previous entry
 //   audit_chains after     last_sequence 9, last_hash = the hash of 9
 //   audit_pending after    empty
 import { transaction } from '../../kit/db/database.ts';
@@ -21,16 +22,19 @@ import {
 } from './store.ts';
 
 const batchSize = 1_000;
-const batchesPerTurn = 5; // then it is another chain's turn, however many entries a workspace writes
+const batchesPerTurn = 5; // a workspace with many entries must not keep other chains waiting
 const removeBatchSize = 5_000;
 
-/** Seals pending entries of every chain and returns how many. A chain that fails is reported and does not stop the others. */
+/**
+ * Seals every chain's pending entries and returns how many were sealed. If one chain fails, the others are still
+ * sealed, and the error is reported at the end.
+ */
 export async function sealAll(db: Db): Promise<number> {
   const chains = await listChainsToSeal(db);
   return sumOverChains('sealed', chains, (workspace_id) => sealChain(db, workspace_id, batchesPerTurn));
 }
 
-/** Seals pending entries of one chain and returns how many. */
+/** Seals one chain's pending entries and returns how many were sealed. */
 export async function sealChain(
   db: Db,
   workspace_id: string | null,
@@ -45,7 +49,7 @@ export async function sealChain(
   return sealed;
 }
 
-/** Runs `work` for each chain and returns the sum. If it fails for some, throws an error that names them at the end. */
+/** Runs `work` for each chain and returns the sum. If any chains fail, throws an error at the end that names them. */
 async function sumOverChains(
   done: string,
   chains: readonly (string | null)[],
@@ -75,7 +79,7 @@ async function sealBatch(db: Db, workspace_id: string | null): Promise<number> {
   });
 }
 
-/** Removes entries older than 400 days from every chain and returns how many. */
+/** Removes entries older than 400 days from every chain and returns how many were removed. */
 export async function removeExpiredEntries(db: Db): Promise<number> {
   const chains = (await listChains(db)).map((chain) => chain.workspace_id);
   return sumOverChains('shortened', chains, async (workspace_id) => {

@@ -1,4 +1,4 @@
-// Owns the queries on the audit log: pending entries, sealed entries, and where each chain starts and ends.
+// The queries on the audit log: pending entries, sealed entries, and each chain's start and end.
 import { type RawBuilder, sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
@@ -9,12 +9,12 @@ import type { AuditQuery, AuditRow } from './contract.ts';
 
 // ---- sealing
 
-/** SQL for polling. */
+/** Polling query: returns a row if there are pending entries. */
 export const sealingDueInMs = 'select 0 from audit_pending limit 1';
 
 /**
- * Workspaces with pending entries; null is the chain of the installation. Steps from one workspace to the next in the index,
- * so that the entries of one chain, however many, do not hide another.
+ * Lists the workspaces with pending entries. Null stands for the installation's own chain. The query jumps from one
+ * workspace to the next in the index, so a chain with many entries does not slow it down.
  */
 export async function listChainsToSeal(db: Db): Promise<(string | null)[]> {
   const { rows } = await sql<{ workspace_id: string | null }>`/* service */ with recursive chains as (
@@ -27,7 +27,10 @@ export async function listChainsToSeal(db: Db): Promise<(string | null)[]> {
   return rows.map((row) => row.workspace_id);
 }
 
-/** Locks a chain until the transaction ends and returns its last entry. Undefined while another worker has the lock. */
+/**
+ * Locks a chain until the transaction ends and returns its last position, or undefined if another worker holds the
+ * lock.
+ */
 export async function lockChain(db: Db, workspace_id: string | null): Promise<ChainPosition | undefined> {
   const { rows } = await sql<ChainPosition>`
     /* service */ select last_sequence as sequence, last_hash as hash from audit_chains
@@ -50,7 +53,7 @@ export async function ensureChain(db: Db, workspace_id: string | null): Promise<
     .execute();
 }
 
-/** Deletes the oldest pending entries of a chain and returns them in order. */
+/** Deletes a chain's oldest pending entries and returns them in order. */
 export async function removePending(db: Db, workspace_id: string | null, limit: number): Promise<EntryContent[]> {
   const { rows } = await sql<{ id: string; entry: EntryContent }>`
     /* service */ delete from audit_pending where ${whereChain(workspace_id)} and id in (
@@ -83,7 +86,7 @@ export async function insertSealed(
 
 // ---- reading
 
-/** Sealed and pending entries as one list, newest first. */
+/** Lists sealed and pending entries together, newest first. */
 export async function listEntries(
   db: Db,
   access: WorkspaceAccess,
@@ -112,14 +115,15 @@ export async function listEntries(
       .limit(query.limit + 1)
       .$narrowType<{ entry: EntryContent }>(),
   );
-  // Pending entries are read first: one that is sealed between the two reads is then in both, and not in neither.
+  // Pending entries are read first, so an entry that is sealed between the two reads appears in both results rather
+  // than in neither.
   const unsealed = (await pending.execute()).map((row) => ({ ...row, sequence: null, prev_hash: null, hash: null }));
   const pendingIds = new Set(unsealed.map((row) => row.id));
   const rows: AuditRow[] = [...unsealed, ...(await sealed.execute()).filter((row) => !pendingIds.has(row.id))];
   return rows.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, query.limit + 1);
 }
 
-/** Conditions on the entry's JSON, so that they are the same for pending and sealed entries. */
+/** The conditions apply to the entry's JSON, which is the same for pending and sealed entries. */
 function buildConditions(query: AuditQuery, after: Position | undefined): RawBuilder<boolean>[] {
   const conditions: RawBuilder<boolean>[] = [];
   if (query.type) conditions.push(sql`entry->>'type' like any (${likePatternsFor(query.type)})`);
@@ -139,7 +143,7 @@ const likePatternsFor = (types: readonly string[]): string[] =>
     return type.endsWith('.*') ? `${escaped.slice(0, -1)}%` : escaped;
   });
 
-/** Sealed entries from one sequence to another, ascending. */
+/** Lists sealed entries in a sequence range, in ascending order. */
 export async function listSealed(
   db: Db,
   access: WorkspaceAccess,
@@ -159,7 +163,10 @@ export async function listSealed(
   return entries.execute();
 }
 
-/** Where the chain starts and ends. An entry after its end was not sealed by us: sealing writes both at once. */
+/**
+ * Returns the chain's start and end. Sealing writes entries together with the new end, so any entry after the end was
+ * not sealed by us.
+ */
 export const findChain = (db: Db, access: WorkspaceAccess) =>
   db
     .selectFrom('audit_chains')
@@ -186,7 +193,7 @@ export async function countUnsealed(db: Db, access: WorkspaceAccess): Promise<nu
   return count;
 }
 
-/** How many entries of all chains are not sealed yet. */
+/** Returns how many unsealed entries there are in all chains. */
 export async function countAllUnsealed(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`/* service */ select count(*)::int as count from audit_pending`.execute(
     db,
@@ -194,7 +201,7 @@ export async function countAllUnsealed(db: Db): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** How many seconds ago the oldest entry was written that is not sealed yet; 0 if all are sealed. */
+/** Returns the oldest unsealed entry's age in seconds, or 0 if all entries are sealed. */
 export async function readUnsealedSeconds(db: Db): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`/* service */
     select extract(epoch from clock_timestamp() - (entry->>'occurred_at')::timestamptz)::float as seconds
@@ -209,7 +216,10 @@ export async function listChains(db: Db): Promise<{ workspace_id: string | null 
   return rows;
 }
 
-/** Removes a chain's oldest expired entries and returns how many. Only this function of the database may remove entries. */
+/**
+ * Removes a chain's oldest expired entries and returns how many were removed. Entries can only be removed through this
+ * database function.
+ */
 export async function removeExpired(db: Db, workspace_id: string | null, limit: number): Promise<number> {
   const { rows } = await sql<{ removed: number }>`
     /* service */ select remove_expired_audit_entries(${workspace_id}::uuid, ${limit}::integer) as removed`.execute(db);

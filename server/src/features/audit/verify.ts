@@ -1,16 +1,16 @@
-// Owns the check of a workspace's chain: the sealed entries are compared with each other and with the end of the chain.
+// Verifies a workspace's chain: sealed entries are compared with each other and with the end of the chain.
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Db } from '../../tables.ts';
 import { type ChainPosition, findFirstBroken } from './chain.ts';
 import { countUnsealed, findChain, listSealed } from './store.ts';
 
 const maxVerified = 100_000;
-const batchSize = 200; // hashing more at once would block other requests
+const batchSize = 200; // larger batches would block other requests
 
 /**
- * Checks the chain from `fromSequence` to its end as it was when the check started; entries sealed meanwhile are left
- * out. The end is stored apart from the entries (`audit_chains`), so entries removed from the end, or added
- * after it, are noticed too.
+ * Checks the chain from `fromSequence` to its end as of the start of the check. Entries sealed in the meantime are not
+ * checked. The end is stored separately from the entries (`audit_chains`), so the check also detects entries that were
+ * removed from the end or added after it.
  */
 export async function verifyChain(db: Db, access: WorkspaceAccess, fromSequence: number | undefined) {
   const unsealed = await countUnsealed(db, access);
@@ -42,7 +42,7 @@ const nothingToCheck = {
   broken_at: null,
 };
 
-/** The sequence at which the entries differ from the end of the chain, or null. */
+/** Returns the sequence number at which the entries and the chain's end differ, or null. */
 function findBrokenEnd(
   {
     last_sequence,
@@ -55,7 +55,7 @@ function findBrokenEnd(
   return has_more_entries ? last_sequence + 1 : null;
 }
 
-/** Checks the entries after `start` up to the sequence `end`, in batches, until one is broken. */
+/** Checks the entries after `start` up to and including `end`, in batches, until one is broken. */
 async function verifyEntries(db: Db, access: WorkspaceAccess, start: ChainPosition, end: number) {
   let position = start;
   while (position.sequence < end) {
@@ -68,7 +68,7 @@ async function verifyEntries(db: Db, access: WorkspaceAccess, start: ChainPositi
   return { position, broken_at: null };
 }
 
-/** The entry before `first`. Before the first entry that is kept, it is what `audit_chains` remembers of it. */
+/** Returns the position before entry `first`. For the oldest kept entry, that position is stored in `audit_chains`. */
 async function findPositionBefore(
   db: Db,
   access: WorkspaceAccess,

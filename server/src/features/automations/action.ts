@@ -1,4 +1,4 @@
-// Owns what an automation does: it starts a workflow, or sends an HTTP request (docs/api/automations.md#actions).
+// Automation actions: starting a workflow, or sending an HTTP request (docs/api/automations.md#actions).
 import type { Jq } from '../../kit/jq/index.ts';
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { describeErrorType, errorType, type Outcome } from '../../kit/outbound/outcome.ts';
@@ -6,7 +6,7 @@ import type { Db } from '../../tables.ts';
 import { type Action, insertSecrets, listSecretNames } from './contract.ts';
 import type { RunTarget } from './store/runs.ts';
 
-/** Starts a run of an active workflow, once for each `cause`. */
+/** Starts a run of an active workflow, at most once per `cause`. */
 export type StartWorkflowRun = (
   db: Db,
   start: {
@@ -21,7 +21,7 @@ export type StartWorkflowRun = (
   now: Date,
 ) => Promise<'started' | 'not_found' | 'inactive'>;
 
-/** The values of those of an app's secrets that exist. */
+/** Returns the values of an app's named secrets. Secrets that don't exist are left out. */
 export type ReadSecrets = (
   db: Db,
   app: { readonly id: string },
@@ -41,7 +41,7 @@ export interface RunContext {
   readonly signal: AbortSignal;
 }
 
-/** What one attempt needs to know of its run. */
+/** The run data that an attempt needs. */
 export interface RunInput {
   readonly run_id: string;
   readonly payload: unknown;
@@ -49,8 +49,9 @@ export interface RunInput {
 }
 
 /**
- * `done`: the action succeeded. `skipped`: the condition is not met. `busy`: too many expressions are being evaluated.
- * `failed`: with the reason, which contains nothing of a secret or a response; another attempt helps only if it `mayHelp`.
+ * `done`: the action succeeded. `skipped`: the condition was not met. `busy`: too many expressions are being evaluated.
+ * `failed`: the action failed. `message` gives the reason but reveals no part of a secret or a response. `mayHelp` is
+ * true if another attempt may succeed.
  */
 export type AttemptResult =
   | { readonly outcome: 'done' | 'skipped' | 'busy' }
@@ -59,7 +60,7 @@ export type AttemptResult =
 const done: AttemptResult = { outcome: 'done' };
 const failed = (message: string, mayHelp: boolean): AttemptResult => ({ outcome: 'failed', message, mayHelp });
 
-/** Evaluates the condition and, if it is met, does the action. */
+/** Evaluates the condition and, if it is met, performs the action. */
 export async function attempt(
   deps: ActionDeps,
   target: RunTarget,
@@ -68,7 +69,7 @@ export async function attempt(
 ): Promise<AttemptResult> {
   const { condition, action } = target;
   if (condition !== null) {
-    const verdict = await evaluate(deps, target, 'condition', condition, input, context);
+    const verdict = await evaluate(deps, { target, what: 'condition', expression: condition, input, context });
     if ('outcome' in verdict) return verdict;
     if (verdict.value === false || verdict.value === null) return { outcome: 'skipped' };
   }
@@ -79,16 +80,24 @@ export async function attempt(
 
 async function evaluate(
   { jq }: ActionDeps,
-  { workspace_id }: RunTarget,
-  what: 'condition' | 'body',
-  expression: string,
-  { payload }: RunInput,
-  { signal }: RunContext,
+  {
+    target: { workspace_id },
+    what,
+    expression,
+    input: { payload },
+    context: { signal },
+  }: {
+    readonly target: RunTarget;
+    readonly what: 'condition' | 'body';
+    readonly expression: string;
+    readonly input: RunInput;
+    readonly context: RunContext;
+  },
 ): Promise<AttemptResult | { readonly value: unknown }> {
   const result = await jq.evaluate([expression], { owner: workspace_id, input: payload, variables: {} }, signal);
   if ('values' in result) return { value: result.values[0] ?? null };
   if (result.kind === 'busy') return { outcome: 'busy' };
-  return failed(`The expression of the ${what} failed: ${result.error}`, false);
+  return failed(`The ${what} expression failed: ${result.error}`, false);
 }
 
 async function startWorkflow(
@@ -110,8 +119,8 @@ async function startWorkflow(
   if (result === 'started') return done;
   return failed(
     result === 'not_found'
-      ? 'The workflow does not exist or is archived. Choose another one.'
-      : 'The workflow is not active. Activate it.',
+      ? 'The workflow does not exist or is archived. Choose a different one.'
+      : 'The workflow is inactive. Activate it first.',
     false,
   );
 }
@@ -128,13 +137,13 @@ async function sendRequest(
   const body =
     action.body === undefined
       ? { value: input.payload }
-      : await evaluate(deps, target, 'body', action.body, input, context);
+      : await evaluate(deps, { target, what: 'body', expression: action.body, input, context });
   if ('outcome' in body) return body;
   const headers = Object.entries(action.headers ?? {});
   const names = [...new Set(headers.flatMap(([, value]) => listSecretNames(value)))];
   const secrets = await deps.readSecrets(context.db, { id: target.app_id }, names);
   const missing = names.filter((name) => !secrets.has(name));
-  if (missing.length > 0) return failed(`The app has no secret named ${missing.join(', ')}. Store it.`, true);
+  if (missing.length > 0) return failed(`The app has no secret named ${missing.join(', ')}. Add it first.`, true);
   const outcome = await deps.outbound.send({
     owner: target.workspace_id,
     method: 'POST',
@@ -146,20 +155,20 @@ async function sendRequest(
       'idempotency-key': input.run_id,
     },
     body: JSON.stringify(body.value),
-    maxBodyBytes: 16 * 1024, // it is not kept; a connection whose response is read can be used again
+    maxBodyBytes: 16 * 1024, // the body is discarded, but it must be read before the connection can be reused
     timeoutMs,
     signal: context.signal,
   });
   return readOutcome(outcome);
 }
 
-/** Neither the response's body nor a header is part of the message: they could contain a secret. */
+/** The message reveals no part of the response's body or headers, because they could contain a secret. */
 function readOutcome(outcome: Outcome): AttemptResult {
   if (outcome.outcome === 'answered')
     return outcome.status >= 200 && outcome.status < 300
       ? done
-      : failed(`The endpoint answered ${outcome.status}.`, true);
+      : failed(`The endpoint responded with status ${outcome.status}.`, true);
   if (outcome.outcome === 'refused' && outcome.reason === 'header')
-    return failed("A header can't be sent, because a secret in it has characters that headers can't have.", true);
+    return failed("A header can't be sent because a secret in it contains characters not allowed in headers.", true);
   return failed(describeErrorType(errorType(outcome), timeoutMs), true);
 }

@@ -1,5 +1,5 @@
-// Owns the description of automations in an archive. Imported automations are off until somebody turns them on. Secrets are
-// not exported; headers only name them.
+// Defines how automations are stored in an archive. Imported automations stay off until a user turns them on. Secrets
+// are not exported, so headers contain only their names.
 import { z } from 'zod';
 import { ArchiveError } from '../../kit/archive/archive-error.ts';
 import {
@@ -19,7 +19,9 @@ import { Schedule } from '../../kit/schedule/index.ts';
 import { maxAutomations } from './automation.ts';
 import { Action, automationTypes, eventTypes } from './contract.ts';
 
-/** A workflow that was not exported becomes an id that nothing has: the runs say so. */
+/**
+ * If the workflow was not exported, its id is replaced with an id that doesn't exist, and runs fail for that reason.
+ */
 const workflow: IdColumn = {
   value: uuid.nullable(),
   id: { becomes: 'reference', tables: ['workflows'], ifMissing: 'replace' },
@@ -56,8 +58,8 @@ export const automationArchiveTables: Readonly<Record<string, ArchiveTable>> = {
 function checkAutomation(row: Row): Row {
   const isOfEntity = row.type === 'entity';
   for (const field of ['entity_name', 'event_types'])
-    if ((row[field] !== null) !== isOfEntity) throw new ArchiveError(`${field} must fit the type`);
-  if ((row.schedule === null) !== isOfEntity) throw new ArchiveError('schedule must fit the type');
+    if ((row[field] !== null) !== isOfEntity) throw new ArchiveError(`${field} must match the type`);
+  if ((row.schedule === null) !== isOfEntity) throw new ArchiveError('schedule must match the type');
   const { workflow_id } = row;
   const action = { ...(row.action as object), ...(workflow_id !== null && { workflow_id }) };
   if (!Action.safeParse(action).success) throw new ArchiveError('action must be one that the API accepts');

@@ -1,4 +1,4 @@
-// Owns the operations on automations: create, change, turn on and off, delete (docs/api/automations.md).
+// The operations on automations: create, change, turn on, turn off and delete (docs/api/automations.md).
 import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
 import { findPlanRefusal } from '../../core/auth/plans.ts';
@@ -26,7 +26,7 @@ import {
 
 export type AutomationAccess = AppAccess & { readonly automation: AutomationRow };
 
-/** What an automation may name. */
+/** Checks that an automation's workflow or entity exists. */
 export interface References {
   /** Whether the app has a workflow with this id that is not archived. */
   hasWorkflow(db: Db, app: AppRef, workflow_id: string): Promise<boolean>;
@@ -39,7 +39,7 @@ export interface AutomationRules extends TargetRules, References {
 
 export const maxAutomations = 100;
 
-/** What takes long: resolves the URL's host name and compiles the expressions. Throws a 422. */
+/** Performs the slow checks: resolving the URL's host name and compiling the expressions. Throws a 422. */
 export async function checkOutside(
   rules: AutomationRules,
   { workspace_id }: AppAccess,
@@ -68,7 +68,7 @@ const expressionsBusy = () =>
 export function createAutomation(db: Db, access: AppAccess, input: NewAutomation, references: References, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
-    await lockApp(db, access); // it may have been moved to the trash while the body was checked
+    await lockApp(db, access); // the app may have been moved to the trash while the body was checked
     await takeAdvisoryLock(db, `automations of ${app.id}`);
     if ((await countAutomations(db, access)) >= maxAutomations)
       throw limitReached(
@@ -110,8 +110,8 @@ export function createAutomation(db: Db, access: AppAccess, input: NewAutomation
 }
 
 /**
- * Fields that are left out stay as they are. Those of the other type are cleared when the type changes. Turning it off, and changes
- * of one that is off, need no plan.
+ * Omitted fields keep their value. When the type changes, the previous type's fields are cleared. No plan is required
+ * to turn an automation off, or to change it while it is off.
  */
 export function changeAutomation(
   db: Db,
@@ -121,7 +121,7 @@ export function changeAutomation(
   now: Date,
 ) {
   return transaction(db, async (db) => {
-    await lockApp(db, access); // before the automation, as deleting an app does
+    await lockApp(db, access); // locked before the automation, as when an app is deleted
     const before = await lockAutomation(db, access.automation);
     if (before === undefined) throw notFound('automation_not_found');
     const merged = merge(before, input);
@@ -151,11 +151,11 @@ function merge(before: AutomationRow, { is_active, ...input }: AutomationChange)
     ...sent,
     is_active: is_active ?? before.is_active,
   };
-  // Turning it on begins anew, also if it is on.
+  // Turning an automation on resets its failure count, even if it is already on.
   return is_active === true ? { ...merged, consecutive_failures: 0, last_error: null } : merged;
 }
 
-/** Refuses a row whose fields do not fit its type, and computes its next tick. */
+/** Rejects a row whose fields do not match its type, and computes its next tick. */
 function complete(row: AutomationRow, now: Date, before?: AutomationRow): AutomationRow {
   const faults = row.type === 'entity' ? listEntityFaults(row) : listScheduleFaults(row);
   if (faults.length > 0) throw new ValidationError(faults);
@@ -166,8 +166,8 @@ function complete(row: AutomationRow, now: Date, before?: AutomationRow): Automa
   if (next_tick_at === null)
     throw new ValidationError([
       isSame
-        ? fault('is_active', 'must be false, because the schedule has ended; send another schedule')
-        : fault('schedule', 'must have a time in the future'),
+        ? fault('is_active', 'must be false, because the schedule has ended; send a new schedule to turn it on')
+        : fault('schedule', 'must have at least one future occurrence'),
     ]);
   return { ...row, ticks: 0, next_tick_at };
 }
@@ -175,18 +175,18 @@ function complete(row: AutomationRow, now: Date, before?: AutomationRow): Automa
 const fault = (field: string, msg: string, type = 'value_error'): Fault => ({ loc: ['body', field], msg, type });
 
 const listEntityFaults = ({ entity_name, event_types, schedule }: AutomationRow): Fault[] => [
-  ...(entity_name === null ? [fault('entity_name', 'is required for the type entity', 'missing')] : []),
-  ...(event_types === null ? [fault('event_types', 'is required for the type entity', 'missing')] : []),
-  ...(schedule === null ? [] : [fault('schedule', 'is only for the type scheduled')]),
+  ...(entity_name === null ? [fault('entity_name', 'is required if `type` is `entity`', 'missing')] : []),
+  ...(event_types === null ? [fault('event_types', 'is required if `type` is `entity`', 'missing')] : []),
+  ...(schedule === null ? [] : [fault('schedule', 'is only allowed if `type` is `scheduled`')]),
 ];
 
 const listScheduleFaults = ({ entity_name, event_types, schedule }: AutomationRow): Fault[] => [
-  ...(schedule === null ? [fault('schedule', 'is required for the type scheduled', 'missing')] : []),
-  ...(entity_name === null ? [] : [fault('entity_name', 'is only for the type entity')]),
-  ...(event_types === null ? [] : [fault('event_types', 'is only for the type entity')]),
+  ...(schedule === null ? [fault('schedule', 'is required if `type` is `scheduled`', 'missing')] : []),
+  ...(entity_name === null ? [] : [fault('entity_name', 'is only allowed if `type` is `entity`')]),
+  ...(event_types === null ? [] : [fault('event_types', 'is only allowed if `type` is `entity`')]),
 ];
 
-/** Only what is new: an automation can be changed although its workflow was archived meanwhile. */
+/** Checks only new references, so an automation can still be changed after its workflow has been archived. */
 async function checkReferences(
   db: Db,
   access: AppAccess,
@@ -201,7 +201,7 @@ async function checkReferences(
   if (isNewWorkflow && !(await hasWorkflow(db, access.app, workflow_id))) throw notFound('workflow_not_found');
 }
 
-/** Runs that wait do nothing any more. */
+/** A deleted automation's waiting runs do nothing. */
 export const deleteAutomation = (db: Db, access: AutomationAccess, now: Date) =>
   transaction(db, async (db) => {
     const { automation } = access;
@@ -212,7 +212,7 @@ export const deleteAutomation = (db: Db, access: AutomationAccess, now: Date) =>
     return { success: true } as const;
   });
 
-/** For an app that is moved to the trash. If it is restored, its automations stay off until somebody turns them on. */
+/** Called when an app is moved to the trash. If it is restored, its automations stay off until a user turns them on. */
 export async function turnOffAutomations(db: Db, access: AppAccess, now: Date): Promise<void> {
   for (const { id } of await turnOffAutomationsOf(db, access.app, now)) {
     const target = { kind: 'automation', id };
@@ -221,7 +221,9 @@ export async function turnOffAutomations(db: Db, access: AppAccess, now: Date): 
   }
 }
 
-/** The fields that are in the audit log. Of headers only the names: their values may be credentials. */
+/**
+ * The fields recorded in the audit log. Only the names of headers are logged, because their values may be credentials.
+ */
 const auditedFields = ({
   name,
   description,

@@ -1,4 +1,4 @@
-// Tests of the operations on automations (docs/api/automations.md).
+// Tests the operations on automations (docs/api/automations.md).
 import { describe, expect, it } from 'vitest';
 import { startAutomationScene } from '../../../test/support/automation-scene.ts';
 import { waitUntilBlocked } from '../../../test/support/waiting.ts';
@@ -45,9 +45,9 @@ describe('createAutomation', () => {
 
   it('requires the fields of the type and refuses those of the other', async () => {
     expect(await faultsOf({ name: 'A', type: 'entity', schedule: { every_minutes: 5 }, action: request() })).toEqual([
-      { loc: ['body', 'entity_name'], msg: 'is required for the type entity', type: 'missing' },
-      { loc: ['body', 'event_types'], msg: 'is required for the type entity', type: 'missing' },
-      { loc: ['body', 'schedule'], msg: 'is only for the type scheduled', type: 'value_error' },
+      { loc: ['body', 'entity_name'], msg: 'is required if `type` is `entity`', type: 'missing' },
+      { loc: ['body', 'event_types'], msg: 'is required if `type` is `entity`', type: 'missing' },
+      { loc: ['body', 'schedule'], msg: 'is only allowed if `type` is `scheduled`', type: 'value_error' },
     ]);
     expect(await faultsOf({ ...ofOrders, type: 'scheduled', action: request() })).toMatchObject([
       { loc: ['body', 'schedule'], type: 'missing' },
@@ -59,7 +59,7 @@ describe('createAutomation', () => {
   it('requires the fields of the action and refuses those of the other', async () => {
     expect(await faultsOf({ ...ofOrders, action: { type: 'run_workflow', url: url('/') } })).toEqual([
       { loc: ['body', 'action', 'workflow_id'], msg: 'is required', type: 'missing' },
-      { loc: ['body', 'action', 'url'], msg: 'is only for the type http_request', type: 'value_error' },
+      { loc: ['body', 'action', 'url'], msg: 'is only allowed if `type` is `http_request`', type: 'value_error' },
     ]);
     expect(await faultsOf({ ...ofOrders, action: { type: 'http_request' } })).toMatchObject([
       { loc: ['body', 'action', 'url'], type: 'missing' },
@@ -281,7 +281,7 @@ describe('an app in the trash', () => {
       () => automation.patch({ is_active: true }),
     ];
     for (const send of requests) {
-      // Until the transaction ends, others see the app as it was.
+      // Other transactions see the unchanged app until this transaction ends.
       const sent = await world.db.transaction().execute(async (db) => {
         await db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', id).execute();
         const answer = send();

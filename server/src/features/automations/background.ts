@@ -1,5 +1,5 @@
-// Owns the background work of automations: runs and what they mean for their automation, ticks of schedules, and the removal
-// of old runs.
+// Background work for automations: runs and their effect on the automation, scheduled ticks, and removing old
+// runs.
 import { auditService } from '../../core/audit/audit.ts';
 import { findRequiredPlan } from '../../core/auth/plans.ts';
 import { warnResponsible } from '../../core/identity/warnings.ts';
@@ -29,7 +29,7 @@ import { startDueRuns } from './ticks.ts';
 interface LoadedRun extends RunRow {
   /** Undefined if the automation was deleted. */
   readonly target?: RunTarget;
-  /** The input of the condition and the action. Undefined if the event has expired. */
+  /** The input for the condition and the action. Undefined if the event has expired. */
   readonly payload?: unknown;
 }
 
@@ -40,18 +40,22 @@ export interface RunDeps extends ActionDeps {
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
-/** After how long a failed attempt is repeated: three attempts in all. */
+/** The delays between a run's three attempts. */
 const attemptDelays = retries(minuteMs, 10 * minuteMs);
 
 export const createRunQueue = (deps: RunDeps): Queue<LoadedRun> => ({
   name: runQueue,
   owner: 'app_id',
-  concurrency: 256, // an endpoint that never answers occupies a place for 30 s
+  byHand: {
+    retry: 'The automation has counted the failure. It runs again with its next event or tick.',
+    cancel: 'Turn the automation off. Its queued runs then end when they are due.',
+  },
+  concurrency: 256, // an unresponsive endpoint keeps a run busy for 30 s
   perOwner: 5,
   globalLimits: { concurrencyKey: 'workspace_id', perKey: 16 },
   timeoutMs: 45 * secondMs, // a request takes 30 s at most
   outcomeColumns: { attempts: 'integer', error_message: 'text', completed_at: 'timestamptz' },
-  // For errors on our side only. What an attempt says itself is repeated after `attemptDelays`.
+  // Applies only to internal errors. A failed action is retried after `attemptDelays`.
   retryMs: retries(secondMs, 10 * secondMs, minuteMs, 10 * minuteMs),
   async load(db, rows) {
     const [targets, events] = await Promise.all([
@@ -75,7 +79,7 @@ export const createRunQueue = (deps: RunDeps): Queue<LoadedRun> => ({
 });
 
 const platformError =
-  'An error of the platform kept the automation from running. If it happens again, tell the operator.';
+  'The automation could not run because of an internal error. If the error persists, contact the operator.';
 
 const toTickPayload = ({ tick_at }: RunRow) => ({ scheduled_at: tick_at?.toISOString() ?? null });
 
@@ -87,10 +91,10 @@ async function runOnce(
   const { target, payload } = run;
   const { now } = context;
   if (target === undefined || target.is_deleted) return end(run, now);
-  if (!target.is_active && !run.is_last) return end(run, now); // turned off since
+  if (!target.is_active && !run.is_last) return end(run, now); // turned off after the run was queued
   if (findRequiredPlan(target.plan, 'workflows') !== undefined)
     return fail(run, "The workspace's plan doesn't include automations.", now, { turnsOff: true });
-  if (payload === undefined) return fail(run, 'The event is older than a week and was removed.', now);
+  if (payload === undefined) return fail(run, 'The event was removed.', now);
   const result = await attempt(deps, target, { run_id: run.id, payload, depth: run.depth }, context);
   switch (result.outcome) {
     case 'busy':
@@ -116,7 +120,7 @@ const end = (run: LoadedRun, now: Date, attempts = run.attempts): Outcome => ({
   columns: { attempts, error_message: null, completed_at: now },
 });
 
-/** The run has failed for good. That is the automation's failure and not the queue's, so the row is not dead-lettered. */
+/** Ends a run that has failed permanently. The queue itself has not failed, so the row is not dead-lettered. */
 function fail(run: LoadedRun, message: string, now: Date, more: Pick<RunReport, 'turnsOff'> = {}): Outcome {
   const error = toErrorMessage(message);
   return {
@@ -136,8 +140,8 @@ const maxErrorLength = 1_000;
 const toErrorMessage = (message: string): string => toStorableText(message.slice(0, maxErrorLength));
 
 /**
- * Writes what attempts say about their automations, in the transaction that completes them. It is computed on the locked rows:
- * a change by a person at the same moment is not overwritten.
+ * Records the attempts' results on their automations, in the transaction that completes the attempts. The new values
+ * are computed from the locked rows, so users' concurrent changes are not overwritten.
  */
 async function recordReports(db: Db, reports: readonly RunReport[], baseUrl: string, now: Date): Promise<void> {
   const byAutomation = Map.groupBy(reports, (report) => report.automation_id);
@@ -175,13 +179,13 @@ async function announceTurnOff(
   await warnResponsible(db, { workspace_id, app_id, subject: `The automation "${name}" was turned off`, body }, now);
 }
 
-const whatToDo = `An automation is turned off when its last ${maxFailures} runs have failed, or when the workspace's plan doesn't include automations.
+const whatToDo = `An automation is turned off after ${maxFailures} consecutive failed runs, or when the workspace's plan doesn't include automations.
 
 What to do:
-1. Solve the cause. The line above is the automation's last error.
-2. Turn the automation on: update it with {"is_active": true}.
+1. Fix the cause. The automation's last error is shown above.
+2. Turn the automation back on by updating it with {"is_active": true}.
 
-Changes that happen meanwhile are not made up for.`;
+Changes made while the automation is off don't trigger it later.`;
 
 export const automationJobs = ({ wake }: { readonly wake: Pick<WakeUps, 'notify'> }): Job[] => [
   {

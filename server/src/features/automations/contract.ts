@@ -1,10 +1,11 @@
-// Owns the shapes of automations that a caller sends and receives (docs/api/automations.md).
+// The request and response schemas for automations (docs/api/automations.md).
 import { validateHeaderName } from 'node:http';
 import { z } from 'zod';
 import {
   answer,
   clearable,
   count,
+  described,
   id,
   list,
   name,
@@ -25,27 +26,27 @@ export const eventTypes = ['create', 'update', 'delete'] as const;
 export type EventType = (typeof eventTypes)[number];
 const actionTypes = ['run_workflow', 'http_request'] as const;
 
-/** A header may hold any number of these. */
+/** A header's value may contain any number of these references. */
 const secretReference = /\{\{\s*secrets\.([A-Z][A-Z0-9_]{0,63})\s*\}\}/g;
 
-/** The names of the secrets that a header's value refers to. */
+/** Returns the names of the secrets that a header's value refers to. */
 export const listSecretNames = (value: string): string[] =>
   [...value.matchAll(secretReference)].flatMap(([, secret]) => secret ?? []);
 
 export const insertSecrets = (value: string, secrets: ReadonlyMap<string, string>): string =>
   value.replaceAll(secretReference, (reference, secret: string) => secrets.get(secret) ?? reference);
 
-/** What each request has by itself. */
+/** Headers that are set on every request. */
 const ownHeaders = ['content-type', 'user-agent', 'idempotency-key'];
 const maxHeaders = 20;
 
 const headerValue = text(0, 2_000).superRefine((value, context) => {
   const refuse = (message: string) =>
     context.addIssue({ code: 'custom', params: { type: 'string_pattern_mismatch' }, message });
-  if (!/^[\t\x20-\x7e]*$/.test(value)) refuse('must have only printable ASCII characters, spaces and tabs');
+  if (!/^[\t\x20-\x7e]*$/.test(value)) refuse('must contain only printable ASCII characters, spaces and tabs');
   else if (value.replaceAll(secretReference, '').includes('{{'))
     refuse(
-      'must not contain {{ except to name a secret as {{secrets.NAME}}, in capital letters, digits and underscores',
+      'must not contain {{ except in {{secrets.NAME}}, where NAME consists of capital letters, digits and underscores',
     );
 });
 
@@ -53,14 +54,14 @@ const Headers = z.record(z.string(), headerValue).superRefine((headers, context)
   const refuse = (message: string, path: string[], type = 'value_error') =>
     context.addIssue({ code: 'custom', params: { type }, message, path });
   const names = Object.keys(headers);
-  if (names.length > maxHeaders) refuse(`must have at most ${maxHeaders} headers`, [], 'too_long');
+  if (names.length > maxHeaders) refuse(`must contain at most ${maxHeaders} headers`, [], 'too_long');
   const lowerCased = new Set<string>();
   for (const header of names.slice(0, maxHeaders)) {
-    if (!isHeaderName(header)) refuse('is not the name of an HTTP header', [header]);
+    if (!isHeaderName(header)) refuse('is not a valid HTTP header name', [header]);
     else if (isReservedHeader(header) || ownHeaders.includes(header.toLowerCase()))
-      refuse('is a header that each request has by itself; leave it out', [header]);
+      refuse('is set automatically on every request; leave it out', [header]);
     else if (lowerCased.has(header.toLowerCase()))
-      refuse('is the same header as another one', [header], 'duplicate_items');
+      refuse('must not repeat another header; header names are case-insensitive', [header], 'duplicate_items');
     lowerCased.add(header.toLowerCase());
   }
 });
@@ -76,7 +77,7 @@ function isHeaderName(header: string): boolean {
 
 const expression = text(1, 4_000);
 
-/** Which fields belong to which type of action. */
+/** Each action type's fields. */
 const fieldsOfAction = { run_workflow: ['workflow_id'], http_request: ['url', 'headers', 'body'] } as const;
 const requiredFields: readonly string[] = ['workflow_id', 'url'];
 
@@ -88,7 +89,7 @@ const actionFields = {
   body: optional(expression),
 };
 
-/** One object for both types, so that a fault names the field. */
+/** A single schema for both types, so errors name the field. */
 export const Action = strictBody(actionFields)
   .superRefine((action, context) => {
     const refuse = (field: string, message: string, type: string) =>
@@ -96,7 +97,7 @@ export const Action = strictBody(actionFields)
     for (const [type, names] of Object.entries(fieldsOfAction))
       for (const field of names) {
         const isSent = action[field] !== undefined;
-        if (type !== action.type && isSent) refuse(field, `is only for the type ${type}`, 'value_error');
+        if (type !== action.type && isSent) refuse(field, `is only allowed if \`type\` is \`${type}\``, 'value_error');
         if (type === action.type && !isSent && requiredFields.includes(field)) refuse(field, 'is required', 'missing');
       }
   })
@@ -106,56 +107,102 @@ export type Action = z.output<typeof Action>;
 const AutomationSchedule = Schedule.meta({ id: 'AutomationSchedule' });
 
 const optionalFields = {
-  entity_name: clearable(text(1, 64)),
-  event_types: clearable(
-    list(oneOf(...eventTypes), 1, 20).transform((types) => eventTypes.filter((type) => types.includes(type))),
+  entity_name: described(clearable(text(1, 64)), 'The entity whose record changes trigger the automation.', 'Order'),
+  event_types: described(
+    clearable(
+      list(oneOf(...eventTypes), 1, 20).transform((types) => eventTypes.filter((type) => types.includes(type))),
+    ),
+    'The kinds of record changes that trigger the automation.',
+    ['create'],
   ),
-  condition: clearable(expression),
-  schedule: clearable(AutomationSchedule),
-  description: clearable(text(0, 500)),
-  is_active: optional(z.boolean()),
+  condition: described(
+    clearable(expression),
+    'A jq expression; the action is skipped if the result is false or null.',
+    '.data.total > 100',
+  ),
+  schedule: described(clearable(AutomationSchedule), 'The schedule of the automation.', null),
+  description: described(clearable(text(0, 500)), 'A note about the automation.', 'Tells sales.'),
+  is_active: described(optional(z.boolean()), 'Whether the automation is active; true by default.', true),
 };
 
+const nameText = ['The name of the automation.', 'Large orders'] as const;
+const typeText = 'Whether record changes or a schedule trigger the automation.';
+
 export const NewAutomation = strictBody({
-  name: name(1, 100),
-  type: oneOf(...automationTypes),
-  action: Action,
+  name: described(name(1, 100), ...nameText),
+  type: described(oneOf(...automationTypes), typeText),
+  action: described(Action, 'The action that the automation performs.'),
   ...optionalFields,
 });
 export type NewAutomation = z.output<typeof NewAutomation>;
 
 export const AutomationChange = strictBody({
-  name: optional(name(1, 100)),
-  type: optional(oneOf(...automationTypes)),
-  action: optional(Action),
+  name: described(optional(name(1, 100)), ...nameText),
+  type: described(optional(oneOf(...automationTypes)), typeText),
+  action: described(optional(Action), 'The action that the automation performs.'),
   ...optionalFields,
 });
 export type AutomationChange = z.output<typeof AutomationChange>;
 
 export const AutomationQuery = query({ ...pageQuery });
 
-const AutomationAction = answer('AutomationAction', {
-  type: oneOf(...actionTypes),
-  workflow_id: id.optional(),
-  url: z.string().optional(),
-  headers: z.record(z.string(), z.string()).optional(),
-  body: z.string().optional(),
-});
+const AutomationAction = described(
+  answer('AutomationAction', {
+    type: described(oneOf(...actionTypes), 'Whether to start a workflow or to send an HTTP request.', 'http_request'),
+    workflow_id: described(id.optional(), 'The id of the workflow to start.', '0198c20e-91f4-7b36-8c05-d27e4a6b13f8'),
+    url: described(
+      z.string().optional(),
+      'The URL to which the request is sent.',
+      'https://sales.example.com/large-orders',
+    ),
+    headers: described(
+      z.record(z.string(), z.string()).optional(),
+      'Headers of the request; `{{secrets.NAME}}` stands for a secret of the app.',
+      { 'X-Api-Key': '{{secrets.SALES_KEY}}' },
+    ),
+    body: described(
+      z.string().optional(),
+      'A jq expression for the JSON body of the request; by default, the whole event is sent.',
+      '{order: .entity_id}',
+    ),
+  }),
+  'The action that the automation performs.',
+);
 
 export const Automation = answer('Automation', {
-  id,
-  name: z.string(),
-  description: z.string().nullable(),
-  type: oneOf(...automationTypes),
-  entity_name: z.string().nullable(),
-  event_types: z.array(oneOf(...eventTypes)).nullable(),
-  condition: z.string().nullable(),
-  schedule: AutomationSchedule.nullable(),
+  id: described(id, 'The id of the automation.', '0198c20d-6a1b-7c58-9e42-3f7ab05d91c6'),
+  name: described(z.string(), ...nameText),
+  description: described(z.string().nullable(), 'A note about the automation.', 'Tells sales.'),
+  type: described(oneOf(...automationTypes), typeText),
+  entity_name: described(z.string().nullable(), 'The entity whose record changes trigger the automation.', 'Order'),
+  event_types: described(
+    z.array(oneOf(...eventTypes)).nullable(),
+    'The kinds of record changes that trigger the automation.',
+    ['create'],
+  ),
+  condition: described(
+    z.string().nullable(),
+    'A jq expression; the action is skipped if the result is false or null.',
+    '.data.total > 100',
+  ),
+  schedule: described(AutomationSchedule.nullable(), 'The schedule of the automation.', null),
   action: AutomationAction,
-  is_active: z.boolean(),
-  last_run_at: timestamp.nullable(),
-  last_error: z.string().nullable(),
-  consecutive_failures: count,
+  is_active: described(z.boolean(), 'Whether the automation is active; true by default.', true),
+  last_run_at: described(
+    timestamp.nullable(),
+    'When the action was last attempted; null if never.',
+    '2026-11-15T09:30:00.000Z',
+  ),
+  last_error: described(
+    z.string().nullable(),
+    'Why the last attempt failed; null after a success.',
+    'The endpoint responded with status 503.',
+  ),
+  consecutive_failures: described(
+    count,
+    'How many runs have failed since the last success; at 20 the automation is turned off.',
+    0,
+  ),
 });
 
 export interface AutomationRow {
@@ -176,7 +223,7 @@ export interface AutomationRow {
   readonly last_run_at: Date | null;
   readonly last_error: string | null;
   readonly consecutive_failures: number;
-  /** The person who created it. Not part of what callers see. */
+  /** The user who created the automation. Not shown to callers. */
   readonly created_by: string | null;
   readonly created_date: Date;
   readonly updated_date: Date;

@@ -1,5 +1,5 @@
-// Owns the fan-out: a change of a record becomes a run of each automation that waits for it. Conditions are evaluated later, by
-// the runs: the one dispatcher of events must not wait for an expression of a tenant.
+// The fan-out, which starts a run of each automation that waits for a changed record. The runs evaluate the
+// conditions later, because the single event dispatcher must not wait for a tenant's expression.
 import { auditLoopStopped, maxDepth } from '../../core/audit/loop-stopped.ts';
 import type { RecordEvent } from '../../events.ts';
 import type { Event } from '../../kit/background/events/dispatch.ts';
@@ -14,7 +14,10 @@ const eventTypes: Readonly<Record<string, EventType>> = {
   'entity.deleted': 'delete',
 };
 
-/** An automation never reacts to an event from before it was created, even if that event is dispatched later. */
+/**
+ * An automation never reacts to an event that occurred before the automation was created, even if the event is
+ * dispatched later.
+ */
 const isWaitingFor = (
   { entity_name, event_types, created_date }: ListeningAutomation,
   { name, occurred_at, payload }: Event<RecordEvent>,
@@ -23,7 +26,7 @@ const isWaitingFor = (
   occurred_at >= created_date &&
   (event_types ?? []).some((type) => type === eventTypes[name]);
 
-/** Handles one batch of events. Returns how many runs are due now. */
+/** Handles one batch of events. Returns the number of runs that are due now. */
 export async function startRuns(
   db: Db,
   events: readonly Event<RecordEvent>[],

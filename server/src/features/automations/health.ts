@@ -1,17 +1,17 @@
-// Owns what runs say about their automation: when it last ran, why it failed, and when it is turned off
+// The effect of runs on their automation: when it last ran, why it failed, and whether it is turned off
 // (docs/api/automations.md#failing-automations).
 import type { AutomationRow } from './contract.ts';
 import type { Health } from './store/runs.ts';
 
-/** One attempt of a run, as far as it concerns the automation. */
+/** The part of an attempt's result that concerns the automation. */
 export interface RunReport {
   readonly automation_id: string;
   readonly attempted_at: Date;
-  /** Why the attempt failed; null if it succeeded. */
+  /** Why the attempt failed, or null if it succeeded. */
   readonly error: string | null;
-  /** The run ended with this attempt. Failed runs are counted, not failed attempts. */
+  /** Whether the run ended with this attempt. Failed runs are counted, not failed attempts. */
   readonly isEnd: boolean;
-  /** The automation can't run any more, whatever it does: it is turned off at once. */
+  /** Set if the automation can no longer run and must be turned off immediately. */
   readonly turnsOff?: true;
 }
 
@@ -22,8 +22,9 @@ export interface HealthUpdate extends Health {
 }
 
 /**
- * Applies reports in the order of their times. Example: 18 consecutive failures, then an attempt fails that is retried, and two
- * runs end without success: 18 → 18 → 19 → 20, which turns the automation off. A success then sets 0, and leaves it off.
+ * Applies reports in chronological order. Example: after 18 consecutive failures, an attempt fails and will be retried,
+ * and then two runs fail. The count changes 18 → 18 → 19 → 20, which turns the automation off. A later success resets
+ * the count to 0 but leaves the automation off.
  */
 export function applyReports(automation: AutomationRow, reports: readonly RunReport[]): HealthUpdate {
   let { is_active, last_run_at, last_error, consecutive_failures } = automation;
@@ -31,7 +32,7 @@ export function applyReports(automation: AutomationRow, reports: readonly RunRep
     if (last_run_at === null || attempted_at > last_run_at) last_run_at = attempted_at;
     last_error = error;
     if (error === null) consecutive_failures = 0;
-    // Runs that were running when the automation was turned off are no longer counted.
+    // Runs already in progress when the automation was turned off are not counted.
     else if (isEnd && is_active) consecutive_failures += 1;
     if (consecutive_failures >= maxFailures || turnsOff) is_active = false;
   }

@@ -1,16 +1,16 @@
-// The entry point of automations: one action when records of an app change, or at certain times.
+// The entry point of automations, which perform one action when an app's records change, or at scheduled times.
 import { listenAfterCommit } from '../../events.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit } from '../../kit/db/database.ts';
 import { automationJobs, createRunQueue, type RunDeps } from './background.ts';
 import { startRuns } from './fan-out.ts';
 import { type AutomationRouteDeps, automationRoutes } from './routes.ts';
-import { runQueue, selectListening } from './store/runs.ts';
+import { eventNeededIf, runQueue, selectListening } from './store/runs.ts';
 
 export { automationArchiveTables } from './archive-rows.ts';
-/** For apps that are moved to the trash. */
+/** Called when an app is moved to the trash. */
 export { turnOffAutomations } from './automation.ts';
-/** For entities: a schema that an automation names can't be deleted. */
+/** Used by the entities feature, because a schema can't be deleted while an automation names it. */
 export { listEntitiesInUse } from './store/automations.ts';
 
 type AutomationDeps = AutomationRouteDeps & RunDeps & { readonly wake: Pick<WakeUps, 'notify'> };
@@ -26,5 +26,6 @@ export const automations = (deps: AutomationDeps) => ({
     }),
   ],
   queues: [createRunQueue(deps)],
+  eventNeededIf: [eventNeededIf],
   jobs: automationJobs(deps),
 });

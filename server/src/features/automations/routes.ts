@@ -1,7 +1,8 @@
-// Owns the HTTP contract of automations.
+// The HTTP contract for automations.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { appAs } from '../../core/auth/guards/app.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { appAs, nestedResource } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
@@ -47,7 +48,7 @@ export const automationRoutes = (deps: AutomationRouteDeps): Route[] => [
     name: 'createAutomation',
     method: 'POST',
     path: '/api/apps/{app_id}/automations',
-    summary: 'Create an automation, which does one action when records change or at certain times',
+    summary: 'Create an automation, which performs one action when records change or at certain times',
     credentials: writeCredentials,
     access: appAs('editor'),
     plan: 'workflows',
@@ -72,6 +73,7 @@ export const automationRoutes = (deps: AutomationRouteDeps): Route[] => [
     limit: perMinute(60, 'caller'),
     work: 'outside',
     body: AutomationChange,
+    idempotency: 'optional',
     audits: ['automation.updated'],
     answers: { 200: Automation },
     refusals: [
@@ -86,10 +88,11 @@ export const automationRoutes = (deps: AutomationRouteDeps): Route[] => [
     name: 'deleteAutomation',
     method: 'DELETE',
     path: '/api/apps/{app_id}/automations/{automation_id}',
-    summary: 'Delete an automation; its runs that wait do nothing any more',
+    summary: 'Delete an automation; its pending runs no longer do anything',
     credentials: writeCredentials,
     access: automationGuard,
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: ['automation.deleted'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => deleteAutomation(db, access, now),

@@ -1,9 +1,11 @@
-// Runs of automations end to end: records change, workers run the automations, a real endpoint receives requests over TLS.
+// Tests automation runs end to end: records change, workers run the automations, and a real endpoint receives requests
+// over TLS.
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
 import { startAutomationScene } from '../../../test/support/automation-scene.ts';
 import { publish, recordEvent } from '../../../test/support/webhook-receiver.ts';
+import { removeDispatchedEvents } from '../../kit/background/events/event-bus.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 
 const mail = await startMailSandbox();
@@ -61,6 +63,26 @@ describe('an automation of records', () => {
     await call('POST', `/api/apps/${automation.app.id}/entities/User`, { email: 'a@example.com' });
     await automation.waitForEnd(2);
     expect(automation.received().map(({ body }) => JSON.parse(body).data.total)).toEqual([6]);
+  });
+
+  it('keeps its event in the log until the run has ended, and no longer', async () => {
+    const automation = await createAutomation();
+    const removeEvents = () =>
+      removeDispatchedEvents(world.db, world.app.background.eventNeededIf ?? [], new Date(Date.now() + 60 * 60_000));
+    const isInLog = async (id: string) =>
+      (await sql`select from events where id = ${id}`.execute(world.db)).rows.length === 1;
+    await transaction(world.db, async (db) => {
+      await takeAdvisoryLock(db, 'claim automation_runs');
+      await automation.order({ total: 7 });
+      await expect.poll(automation.listRuns).toHaveLength(1);
+      await removeEvents();
+    });
+    await automation.waitForEnd();
+    const [run] = await automation.listRuns();
+    expect(automation.received().map(({ body }) => JSON.parse(body).data.total)).toEqual([7]);
+    expect(await isInLog(run.event_id)).toBe(true);
+    await removeEvents();
+    expect(await isInLog(run.event_id)).toBe(false);
   });
 
   it('does nothing while it is off, and drops what waits when it is turned off', async () => {
@@ -126,7 +148,7 @@ describe('a request', () => {
     await automation.order();
     await expect
       .poll(async () => (await automation.get()).last_error)
-      .toBe('The app has no secret named MISSING. Store it.');
+      .toBe('The app has no secret named MISSING. Add it first.');
     expect(automation.received()).toEqual([]);
     await secretOf(automation.app, 'MISSING', 'now it is there');
     await automation.makeDueNow();
@@ -141,7 +163,7 @@ describe('a request', () => {
     await automation.order();
     await expect
       .poll(async () => (await automation.get()).last_error)
-      .toBe("A header can't be sent, because a secret in it has characters that headers can't have.");
+      .toBe("A header can't be sent because a secret in it contains characters not allowed in headers.");
     expect(automation.received()).toEqual([]);
   });
 
@@ -154,7 +176,10 @@ describe('a request', () => {
     const inMs = async () => (await automation.listRuns())[0].due_at.getTime() - Date.now();
     expect(await inMs()).toBeGreaterThan(50_000);
     expect(await inMs()).toBeLessThanOrEqual(60_000);
-    expect(await automation.get()).toMatchObject({ last_error: 'The endpoint answered 500.', consecutive_failures: 0 });
+    expect(await automation.get()).toMatchObject({
+      last_error: 'The endpoint responded with status 500.',
+      consecutive_failures: 0,
+    });
     await automation.makeDueNow();
     await expect.poll(async () => (await automation.listRuns())[0]).toMatchObject({ attempts: 2, claimed_slot: null });
     expect(await inMs()).toBeGreaterThan(590_000);
@@ -164,7 +189,11 @@ describe('a request', () => {
     expect(automation.received()).toHaveLength(3);
     expect(await automation.get()).toMatchObject({ consecutive_failures: 1, is_active: true });
     const [row] = await automation.listRuns();
-    expect(row).toMatchObject({ error_message: 'The endpoint answered 500.', failed_at: null, due_at: null });
+    expect(row).toMatchObject({
+      error_message: 'The endpoint responded with status 500.',
+      failed_at: null,
+      due_at: null,
+    });
     expect(JSON.stringify([row, await automation.get()])).not.toContain('secret-of-the-receiver');
   });
 
@@ -172,7 +201,7 @@ describe('a request', () => {
     const moved = await createAutomation();
     moved.respondWith(() => ({ status: 302, headers: { location: url('/followed') } }));
     await moved.order();
-    await expect.poll(async () => (await moved.get()).last_error).toBe('The endpoint answered 302.');
+    await expect.poll(async () => (await moved.get()).last_error).toBe('The endpoint responded with status 302.');
     const inside = await createAutomation();
     await sql`update automations set action = jsonb_set(action, '{url}', '"https://inner.outside.test/"')
       where id = ${inside.id}`.execute(world.db);
@@ -189,7 +218,7 @@ describe('an expression', () => {
     await automation.order({ total: 3 });
     await automation.waitForEnd();
     expect(await automation.get()).toMatchObject({
-      last_error: expect.stringContaining('The expression of the condition failed: '),
+      last_error: expect.stringContaining('The condition expression failed: '),
       consecutive_failures: 1,
     });
     expect((await automation.get()).last_error).toContain('too 3');
@@ -239,7 +268,7 @@ describe('failures', () => {
       await sql`update automation_runs set attempts = 2 where automation_id = ${automation.id}`.execute(db);
     });
     await expect.poll(automation.received).toHaveLength(1);
-    await automation.patch({ is_active: true, name: 'Renamed' }); // resets the failures
+    await automation.patch({ is_active: true, name: 'Renamed' }); // resets the failure count
     answered.resolve();
     await automation.waitForEnd();
     expect(await automation.get()).toMatchObject({ is_active: true, name: 'Renamed', consecutive_failures: 1 });
@@ -265,7 +294,7 @@ describe('a worker that is killed', () => {
     automation.respondWith(() => (answers++ === 0 ? 'silence' : {}));
     await automation.order();
     await expect.poll(automation.received).toHaveLength(1);
-    // As recovery does after the crash of a worker: the claim is released, and what the old run says counts no more.
+    // Simulates recovery from a worker crash: the claim is released, and the old run's result is ignored.
     await sql`update automation_runs set claimed_slot = null, claimed_epoch = null, crash_count = crash_count + 1
       where automation_id = ${automation.id}`.execute(world.db);
     world.app.wake.notify('automation_runs');

@@ -1,4 +1,4 @@
-// Tests of scheduled automations (docs/api/automations.md#schedules).
+// Tests scheduled automations (docs/api/automations.md#schedules).
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startAutomationScene } from '../../../test/support/automation-scene.ts';
@@ -71,7 +71,7 @@ describe('a schedule', () => {
     expect(await twice.patch({ is_active: true })).toMatchObject({ status: 200 });
   });
 
-  it('goes on if the automation is changed, and begins anew if the schedule is, or it is turned on', async () => {
+  it('continues if the automation is changed, and begins again if the schedule is, or it is turned on', async () => {
     const automation = await schedule({ every_minutes: 60 });
     world.clock.aheadMs = 20 * minuteMs;
     await automation.patch({ name: 'Renamed' });
@@ -85,7 +85,7 @@ describe('a schedule', () => {
     expect(await inMinutes(automation.id)).toBeCloseTo(45, 0);
   });
 
-  it('that can not be read stops nobody else, and says so', async () => {
+  it('that cannot be read stops nobody else, and says so', async () => {
     const [broken, other] = [await schedule({ every_minutes: 5 }), await schedule({ every_minutes: 5 })];
     await sql`update automations set schedule = '{"cron": "not a cron", "timezone": "Nowhere"}'
       where id = ${broken.id}`.execute(world.db);
@@ -94,7 +94,7 @@ describe('a schedule', () => {
     await expect.poll(async () => (await rowOf(broken.id)).is_active).toBe(false);
     expect(await rowOf(broken.id)).toMatchObject({
       next_tick_at: null,
-      last_error: "The schedule can't be read any more. Save it again and turn the automation on.",
+      last_error: 'The stored schedule can no longer be read. Save it again, then turn the automation on.',
     });
     expect(await broken.listRuns()).toEqual([]);
   });

@@ -1,5 +1,4 @@
-// Owns the ticks of scheduled automations: the runs of those that are due
-// (docs/api/automations.md#schedules).
+// The ticks that start the runs of scheduled automations (docs/api/automations.md#schedules).
 import { auditService } from '../../core/audit/audit.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
@@ -20,12 +19,12 @@ const batchSize = 200;
 const trashMs = 60 * 60 * 1000;
 
 /**
- * Starts a run of each automation that is due. Ticks that were missed, because no worker was running, make one run together:
- * that of the tick that was due first. Returns how many automations were handled.
+ * Starts a run for each automation that is due. If several ticks were missed because no worker was running, only one
+ * run is started, for the earliest missed tick. Returns how many automations were handled.
  */
 export const startDueRuns = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Promise<number> =>
   transaction(db, async (db) => {
-    const due = await lockDueAutomations(db, now, batchSize);
+    const due = await lockDueAutomations(db, batchSize, now);
     if (due.length === 0) return 0;
     const ticked = due.map((automation) => ({ automation, ...tick(automation, now) }));
     await saveTicks(
@@ -42,11 +41,11 @@ export const startDueRuns = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): 
     return due.length;
   });
 
-/** After the last tick the automation is off. The run of that tick takes place nevertheless. */
+/** The last tick turns the automation off, but its run is still started. */
 function tick(automation: DueAutomation, now: Date): { readonly after: Ticked; readonly startsRun: boolean } {
   const { id, is_active, is_deleted, ticks, schedule, last_error } = automation;
   const previous = automation.next_tick_at ?? now;
-  // Until the app or workspace is restored or purged.
+  // The tick is postponed while the app or workspace is in the trash.
   if (is_deleted) {
     const next_tick_at = new Date(now.getTime() + trashMs);
     return { after: { id, is_active, ticks, last_error, next_tick_at }, startsRun: false };
@@ -56,13 +55,13 @@ function tick(automation: DueAutomation, now: Date): { readonly after: Ticked; r
     const after = { id, is_active: next_tick_at !== null, ticks: ticks + 1, last_error, next_tick_at };
     return { after, startsRun: true };
   } catch {
-    // It was valid when it was saved. One that is not must not keep the others from running. Nobody knows whether this tick was
-    // wanted, so there is no run of it.
+    // The schedule was valid when it was saved. If it no longer is, it must not stop other automations from running. No
+    // run is started, because it is unknown whether this tick was wanted.
     return { after: { id, is_active: false, ticks, last_error: unreadable, next_tick_at: null }, startsRun: false };
   }
 }
 
-const unreadable = "The schedule can't be read any more. Save it again and turn the automation on.";
+const unreadable = 'The stored schedule can no longer be read. Save it again, then turn the automation on.';
 
 const toRun = (automation: DueAutomation, { is_active }: Ticked, now: Date): NewRun => ({
   id: newId(),

@@ -1,4 +1,4 @@
-// Automations that start workflows (docs/api/automations.md#run_workflow).
+// Tests automations that start workflows (docs/api/automations.md#run_workflow).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startAutomationScene } from '../../../test/support/automation-scene.ts';
@@ -35,7 +35,7 @@ describe('run_workflow', () => {
     expect(await automation.get()).toMatchObject({ action: starting(workflow.id).action, last_error: null });
   });
 
-  it('starts one run also if the automation is run twice, because its worker was killed', async () => {
+  it('starts one run even if the automation is run twice, because its worker was killed', async () => {
     const app = await createApp();
     const workflow = await createWorkflow(app, keepInput);
     const automation = await createAutomation(starting(workflow.id), {}, app);
@@ -56,12 +56,12 @@ describe('run_workflow', () => {
     await call('POST', `${workflow.path}/toggle-status`, { status: 'inactive' });
     await automation.order();
     await automation.waitForEnd(1);
-    expect((await automation.get()).last_error).toBe('The workflow is not active. Activate it.');
+    expect((await automation.get()).last_error).toBe('The workflow is inactive. Activate it first.');
     await call('DELETE', workflow.path);
     await automation.order();
     await automation.waitForEnd(2);
     expect(await automation.get()).toMatchObject({
-      last_error: 'The workflow does not exist or is archived. Choose another one.',
+      last_error: 'The workflow does not exist or is archived. Choose a different one.',
       consecutive_failures: 2,
     });
     expect(await automation.patch({ name: 'Still to be changed' })).toMatchObject({ status: 200 });
@@ -93,8 +93,8 @@ describe('an automation whose workflow changes the records that it waits for', (
         );
       return rows;
     };
-    await expect.poll(listStopped, { timeout: 20_000 }).toHaveLength(1);
-    // Each round adds an automation and a workflow: the changes have the depths 0, 2, 4 and 6.
+    await expect.poll(listStopped).toHaveLength(1);
+    // Each round adds an automation and a workflow, so the changes have depths 0, 2, 4 and 6.
     expect((await automation.listRuns()).map(({ depth }) => depth)).toEqual([0, 2, 4]);
     expect(await workflow.runs()).toHaveLength(3);
   });

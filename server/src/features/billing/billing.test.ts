@@ -1,4 +1,4 @@
-// Owns the tests of billing, against the payment provider of the sandbox.
+// Tests billing against the sandbox's payment provider.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FaultKind } from '../../../../sandbox/src/faults.ts';
 import { startPayments } from '../../../../sandbox/src/payments/server.ts';
@@ -65,10 +65,11 @@ describe('startBillingSetup', () => {
     'makes one customer of a workspace with the fault %s',
     async (fault) => {
       const { workspace, as } = await newWorkspace();
-      // The library repeats a request once, with the same key, if its connection is closed.
+      // If the connection is closed, the library retries the request once with the same key.
       provider.setFaults({ call: 'createCustomer', fault, times: fault.startsWith('drop') ? 2 : 1 });
       const first = await start(as);
-      // An answered error has an end: the customer is then looked for.
+      // In these cases the provider creates the customer and responds. After an error response the customer is looked
+      // up, so the first request succeeds.
       const isSettled = fault === 'duplicate' || fault === 'error_after';
       expect(first.status).toBe(isSettled ? 200 : 503);
       if (!isSettled) expect(first.body).toMatchObject({ code: 'payment_provider_unavailable' });

@@ -1,4 +1,4 @@
-// Owns billing of a workspace: whether it has a card at the payment provider, and the page on which its owner enters one.
+// A workspace's billing: whether the payment provider has its card, and the page where its owner enters one.
 import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { getWorkspaceRow } from '../../core/identity/workspaces.ts';
@@ -12,7 +12,7 @@ import { type CustomerRow, findCustomer, forgetCustomer, recordCustomer, saveCus
 
 export interface BillingDeps {
   readonly payments: Payments;
-  /** Where the provider sends people back to. */
+  /** The URL that the provider redirects users back to. */
   readonly returnUrl: string;
 }
 
@@ -43,7 +43,10 @@ export interface RequestedSetup extends CardSetup {
   readonly customerId: string;
 }
 
-/** Asks the provider for a page. Before the transaction, because it needs the network. Undefined without a provider. */
+/**
+ * Requests a card setup page from the provider. Runs before the transaction, because it needs the network. Returns
+ * undefined if there is no provider.
+ */
 export async function requestCardSetup(
   db: Db,
   { payments, returnUrl }: BillingDeps,
@@ -51,7 +54,7 @@ export async function requestCardSetup(
   now: Date,
 ): Promise<RequestedSetup | undefined> {
   if (payments.mode === 'external') return undefined;
-  // A page that nobody opens costs nothing, so that it does not matter whether one was made without an answer.
+  // Unused pages cost nothing, so a lost response does no harm.
   const start = async (customerId: string) => ({
     customerId,
     ...(await payments.startCardSetup(customerId, returnUrl)),
@@ -73,7 +76,7 @@ export async function startBillingSetup(
 ): Promise<Answer<BillingSetup>> {
   if (setup === undefined) return unchanged({ url: null, expires_at: null });
   const target = { kind: 'workspace', id: access.workspace_id };
-  // After the workspace is purged, only the audit log knows which customer was its.
+  // After the workspace is purged, only the audit log shows which customer belonged to it.
   const after = { provider_customer_id: setup.customerId };
   await audit(db, access, { type: 'workspace.billing_setup_started', target, after }, now);
   return withNotes({ url: setup.url, expires_at: setup.expiresAt.toISOString() }, {});
@@ -92,7 +95,7 @@ async function ensureCustomer(db: Db, payments: Payments, access: WorkspaceAcces
       : recorded;
   if (row.provider_customer_id !== null) return row.provider_customer_id;
   const created = await payments.createCustomer(workspace_id, row.request_key);
-  // With the same key, the provider would answer the same error for a day.
+  // With the same key, the provider would repeat its error for a day.
   if (created.outcome === 'unknown' && created.isAnswered) await renewKey(db, payments, access, row, now);
   if (created.outcome === 'applied') await saveCustomer(db, row, { provider_customer_id: created.result.customerId });
   const { provider_customer_id } = await getCustomer(db, access);
@@ -100,7 +103,10 @@ async function ensureCustomer(db: Db, payments: Payments, access: WorkspaceAcces
   return provider_customer_id;
 }
 
-/** A customer that was created without an answer is found by its workspace. The provider forgets a key after a day. */
+/**
+ * Issues a new key, because the provider forgets a key after a day. First looks for the workspace's customer, which may
+ * have been created although the response was lost.
+ */
 async function renewKey(
   db: Db,
   payments: Payments,
@@ -121,7 +127,7 @@ const clockSkewMs = 10 * 60 * 1000;
 
 async function getCustomer(db: Db, access: WorkspaceAccess): Promise<CustomerRow> {
   const row = await findCustomer(db, access);
-  if (row === undefined) throw new Error('the row was recorded before');
+  if (row === undefined) throw new Error('the customer row does not exist');
   return row;
 }
 
@@ -129,6 +135,6 @@ const providerUnavailable = () =>
   new Problem(
     'unavailable',
     'payment_provider_unavailable',
-    'The payment provider did not answer, or refused the request. Nothing was charged. Try again later, or ask the operator.',
+    'The payment provider did not respond or rejected the request. Nothing was charged. Try again later, or contact the operator.',
     { headers: { 'retry-after': '30' } },
   );

@@ -1,4 +1,4 @@
-// The entry point of billing: how workspaces pay for advertising.
+// Entry point for billing: how workspaces pay for advertising.
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Db } from '../../tables.ts';
 import { type BillingDeps, getBilling } from './billing.ts';

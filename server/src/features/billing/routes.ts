@@ -1,7 +1,7 @@
-// Owns the HTTP contract of billing.
+// The HTTP routes for billing.
 import { readCredentials, sessionOrToken } from '../../core/auth/credentials.ts';
+import { unlimitedToken, workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { type BillingDeps, getBilling, requestCardSetup, startBillingSetup } from './billing.ts';
 import { Billing, BillingSetup } from './contract.ts';
@@ -13,7 +13,7 @@ export const billingRoutes = (deps: BillingDeps): Route[] => [
     path: '/api/workspace/billing',
     summary: 'Read how the workspace pays for advertising, and whether it is on billing hold',
     credentials: readCredentials,
-    access: workspaceAs('admin'),
+    access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(60, 'workspace'),
     work: 'outside',
     heldSeconds: 45,
@@ -24,7 +24,7 @@ export const billingRoutes = (deps: BillingDeps): Route[] => [
     name: 'startBillingSetup',
     method: 'POST',
     path: '/api/workspace/billing/setup-session',
-    summary: 'Start a page of the payment provider on which the owner enters a card',
+    summary: 'Create a page at the payment provider where the owner enters a card',
     credentials: sessionOrToken,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(10, 'workspace'),

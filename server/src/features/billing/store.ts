@@ -1,4 +1,4 @@
-// Owns the queries on customers at the payment provider.
+// The queries on the payment provider's customers.
 import type { Selectable } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Db, Tables } from '../../tables.ts';
@@ -8,7 +8,7 @@ export type CustomerRow = Selectable<Tables['billing_customers']>;
 export const findCustomer = (db: Db, { workspace_id }: WorkspaceAccess): Promise<CustomerRow | undefined> =>
   db.selectFrom('billing_customers').selectAll().where('workspace_id', '=', workspace_id).executeTakeFirst();
 
-/** Does nothing if there is a row. */
+/** Does nothing if the workspace already has a row. */
 export async function recordCustomer(db: Db, row: Omit<CustomerRow, 'provider_customer_id'>): Promise<void> {
   await db
     .insertInto('billing_customers')
@@ -17,7 +17,7 @@ export async function recordCustomer(db: Db, row: Omit<CustomerRow, 'provider_cu
     .execute();
 }
 
-/** Changes a row only while its customer is not known, and only if nobody else has renewed its key. */
+/** Updates the row only while its customer is unknown and no other request has renewed its key. */
 export async function saveCustomer(
   db: Db,
   { workspace_id, request_key }: CustomerRow,
@@ -32,7 +32,7 @@ export async function saveCustomer(
     .execute();
 }
 
-/** The customer does not exist any more at the provider. */
+/** Clears a customer that no longer exists at the provider. */
 export async function forgetCustomer(
   db: Db,
   { workspace_id }: WorkspaceAccess,

@@ -1,4 +1,4 @@
-// Owns the description of flows in an archive.
+// Describes how flows are stored in an archive.
 import { type ArchiveTable, counter, owner, refersTo, time, unsharedRowId } from '../../kit/archive/columns.ts';
 import { name, oneOf, text } from '../../kit/http/shapes.ts';
 import { maxFlows, roles } from './contract.ts';

@@ -1,4 +1,4 @@
-// Owns the queue of runs, and the jobs that finish what processes left behind.
+// The run queue, and the jobs that clean up after lost workers.
 import type { Queue } from '../../kit/background/queues/queue.ts';
 import { retries } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
@@ -30,15 +30,19 @@ export interface QueueDeps extends PerformDeps {
 export const createRunQueue = (deps: QueueDeps): Queue<ExecutionRow> => ({
   name: runQueue,
   owner: 'workspace_id',
-  // Each has a browser of its own.
+  byHand: {
+    retry: 'The run has ended with an error. Start another one with startExecution.',
+    cancel: 'Cancel the run with cancelExecution.',
+  },
+  // Each run starts its own browser.
   concurrency: 2,
   perOwner: 1,
   timeoutMs: deps.times.runMs + deps.times.browserMs + 60_000,
-  // Once more after a crash of the browser, or if the database was away for a moment.
+  // Retries once, for example after a browser crash or a brief database outage.
   retryMs: retries(1_000),
   async run(execution, { db, signal }) {
     const startedAt = performance.now();
-    const outcome = await performRun(db, execution, deps, signal);
+    const outcome = await performRun(db, deps, execution, signal);
     deps.wake.notify(toRunTopic(execution.id));
     if (outcome !== undefined) deps.onRun(outcome, (performance.now() - startedAt) / 1000);
     return {};
@@ -69,7 +73,7 @@ export const testJobs = (deps: QueueDeps & DeletionDeps): Job[] => [
     dueInMs: sessionsDueInMs,
     run: (db, now) => reapSessions(db, deps, now),
   },
-  // Polling does not see the processes of this host.
+  // Has no `dueInMs`, because the database does not know about processes on this host.
   { name: 'close left browsers', everyMs: 5_000, run: (db, now) => reapBrowsers(db, deps, now) },
   {
     name: 'finish deleting test flows',
@@ -96,7 +100,7 @@ export const testJobs = (deps: QueueDeps & DeletionDeps): Job[] => [
   },
 ];
 
-/** Runs that no worker had time for. */
+/** Ends runs that no worker claimed in time. */
 async function endOverdueRuns(db: Db, { times, wake }: QueueDeps, now: Date): Promise<number> {
   const overdue = await listOverdueExecutions(db, new Date(now.getTime() - times.queueMs), rowsAtOnce);
   for (const execution of overdue)

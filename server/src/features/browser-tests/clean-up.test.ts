@@ -1,9 +1,9 @@
-// The temporary app user of a run: they can sign in, and are removed with the records that they have made, also after a crash.
+// Tests a run's temporary app user, who can sign in and is removed along with their records, even after a crash.
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startFlowWorld, temporaryUsers } from '../../../test/support/flows.ts';
-import { findAccessAsApp } from '../../core/auth/as-app.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
+import { findAccessAsApp } from '../../core/auth/proofs-without-guard.ts';
 import { cleanUpRuns, createTestUser } from './clean-up.ts';
 import { findExecutionByKey, listRunsToCleanUp, saveExecution } from './store/executions.ts';
 
@@ -25,7 +25,7 @@ async function newRun(role = 'user') {
   const access = await findAccessAsApp(db, key);
   if (run === undefined || access === undefined) throw new Error('the run is missing');
   const deps = { temporaryUsers, removeRecords: async () => {}, clock: world.clock };
-  const createUser = () => createTestUser(db, deps, run, access);
+  const createUser = () => createTestUser(db, deps, access, run);
   return { app, run, visitor: await createUser(), createUser };
 }
 const signIn = (app: AppRow, visitor: { email: string; password: string }) =>
@@ -60,7 +60,7 @@ describe('the temporary user', () => {
     await end(run);
     world.clock.aheadMs = 10_000;
     await cleanUp();
-    expect(await listOrders(app)).toEqual([1, 2, 3]); // a request may still be under way
+    expect(await listOrders(app)).toEqual([1, 2, 3]); // a request may still be in progress
     world.clock.aheadMs = 20_000;
     await cleanUp();
     expect(await listOrders(app)).toEqual([1]);
@@ -104,7 +104,7 @@ describe('the temporary user', () => {
     expect((await findExecutionByKey(db, run))?.app_user_ids).toEqual([]);
   });
 
-  it('that can not be removed waits behind those of other runs', async () => {
+  it('that cannot be removed waits behind those of other runs', async () => {
     const runs = [await newRun(), await newRun()].map(({ run }) => run);
     for (const run of runs) await end(run);
     const later = new Date(world.clock.now().getTime() + 20_000);

@@ -1,7 +1,7 @@
-// Owns the temporary app users of a run: creating them, and removing them with the records that they have made.
+// A run's temporary app users: creating them, and removing them along with their records.
 import { randomBytes } from 'node:crypto';
-import { findAccessAsApp } from '../../core/auth/as-app.ts';
 import type { DataAccess } from '../../core/auth/proofs.ts';
+import { findAccessAsApp } from '../../core/auth/proofs-without-guard.ts';
 import { hashPassword } from '../../core/identity/passwords.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Db } from '../../tables.ts';
@@ -18,10 +18,10 @@ export interface NewTestUser {
 export interface TestUserDeps {
   readonly temporaryUsers: {
     create(db: Db, access: DataAccess, user: NewTestUser, now: Date): Promise<string>;
-    /** Does nothing if the user is gone. */
+    /** Does nothing if the user no longer exists. */
     remove(db: Db, access: DataAccess, id: string, now: Date): Promise<void>;
   };
-  /** Removes what a user has created since a time, also from the trash. */
+  /** Removes the records that a user has created since the given time, including those in the trash. */
   readonly removeRecords: (
     db: Db,
     access: DataAccess,
@@ -31,12 +31,12 @@ export interface TestUserDeps {
   readonly clock: Clock;
 }
 
-/** A new user for each claim. The password is nowhere but in memory, so that a worker that takes over needs another user. */
+/** Creates a new user for each claim, because the password is kept only in the worker's memory. */
 export async function createTestUser(
   db: Db,
   { temporaryUsers, clock }: TestUserDeps,
-  execution: ExecutionRow,
   access: DataAccess,
+  execution: ExecutionRow,
 ): Promise<TestUser> {
   const email = `test-${randomBytes(6).toString('hex')}@test-user.example`;
   const password = `Aa1-${randomBytes(12).toString('base64url')}`;
@@ -49,7 +49,7 @@ export async function createTestUser(
   return { email, password };
 }
 
-/** Returns false if that must wait, because the app is in the trash. */
+/** Returns false if the removal must wait because the app is in the trash. */
 export async function removeTestUsers(
   db: Db,
   deps: TestUserDeps,
@@ -59,7 +59,7 @@ export async function removeTestUsers(
   const access = await findAccessAsApp(db, run);
   if (access === undefined) return false;
   for (const id of app_user_ids) {
-    // First the user, so that no request of theirs begins after the records were listed.
+    // The user is removed first, so they can't start another request once the records have been listed.
     await deps.temporaryUsers.remove(db, access, id, deps.clock.now());
     await deps.removeRecords(db, access, { id, since }, deps.clock.now());
   }
@@ -67,10 +67,12 @@ export async function removeTestUsers(
 }
 
 const runsAtOnce = 20;
-/** A request of a user that had begun before they were removed may still add a record. */
+/** A request that started before the user was removed may still create a record. */
 const settledMs = 15_000;
 
-/** Removes what ended runs have left. One that fails is tried again after all others. */
+/**
+ * Removes the users and records left behind by ended runs. If a run's clean-up fails, it is retried after all others.
+ */
 export async function cleanUpRuns(db: Db, deps: TestUserDeps, now: Date): Promise<number> {
   const failures: unknown[] = [];
   let done = 0;

@@ -1,4 +1,5 @@
-// Deleting flows: its steps, what is left after a crash at each of them, and who finishes it (docs/internals/browser-tests.md).
+// Tests deleting flows: the steps, recovery from a crash at each step, and completion by a request or a job
+// (docs/internals/browser-tests.md).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFlowWorld } from '../../../test/support/flows.ts';
@@ -17,7 +18,7 @@ const published = async () => {
   const app = await publishedApp();
   return { app, flow: await createFlow(app) };
 };
-/** As a process leaves it that crashed after it had marked the flow. */
+/** Simulates a process that crashed after marking the flow. */
 const mark = (flow: { id: string }, secondsAgo: number) =>
   sql`update test_flows set deleting_since = ${world.clock.now()}::timestamptz - make_interval(secs => ${secondsAgo})
     where id = ${flow.id}`.execute(world.db);
@@ -74,7 +75,7 @@ describe('deleteFlow', () => {
     expect((await scene.getExecution(app, run.id)).status).toBe('cancelled');
   });
 
-  it('has the browser killed if it is not closed in time, and answers 503 if that does not help; a retry goes on', async () => {
+  it('has the browser killed if it is not closed in time, and answers 503 if that does not help; a retry continues', async () => {
     const { app, flow } = await published();
     const run = await startElsewhere(app, flow);
     const got = await remove(app, flow);

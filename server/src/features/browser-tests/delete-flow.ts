@@ -1,11 +1,12 @@
-// Owns deleting a flow (docs/internals/browser-tests.md#deleting-a-flow). Each step is recorded in the rows that it is about, so that
-// whoever comes next goes on with the step that is missing: a repeated request, or a job.
+// Deletes a flow (docs/internals/browser-tests.md#deleting-a-flow). Each step is recorded in the rows that it
+// changes, so a repeated request or a job can continue with the next step.
 //
-//   1 the flow is marked                 test_flows.deleting_since
-//   2 its run is asked to cancel         test_executions.cancel_requested_at, browser_sessions.close_requested_at
-//   3 its browser is closed              browser_sessions.closed_at, or the lease has ended
-//   4 the run is cancelled               test_executions.status
-//   5 the flow is deleted                the row is gone
+//   step                           recorded in
+//   1 mark the flow                test_flows.deleting_since
+//   2 request the cancellation     test_executions.cancel_requested_at, browser_sessions.close_requested_at
+//   3 close the browser            browser_sessions.closed_at, or an expired lease
+//   4 cancel the run               test_executions.status
+//   5 delete the flow              the row no longer exists
 import { audit, auditService } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { Clock } from '../../kit/clock.ts';
@@ -54,7 +55,7 @@ export async function deleteFlow(
   });
 }
 
-/** From now on the flow can't be read, changed or run. */
+/** Once marked, the flow can't be read, changed or run. */
 const markFlow = (db: Db, access: DeletionAccess, now: Date): Promise<void> =>
   transaction(db, async (db) => {
     const flow = await lockFlow(db, access.flow);
@@ -66,19 +67,19 @@ const markFlow = (db: Db, access: DeletionAccess, now: Date): Promise<void> =>
   });
 
 interface Deleter {
-  /** Null: the service goes on with what a request began. */
+  /** Null if the service is continuing a deletion that a request started. */
   readonly access: DeletionAccess | null;
   readonly kills: boolean;
 }
 
-/** Takes the steps that can be taken now. Returns whether the flow is gone. */
+/** Takes every step that is currently possible. Returns whether the flow has been deleted. */
 async function advanceDeletion(
   db: Db,
   deps: Pick<DeletionDeps, 'wake' | 'clock'>,
   flow: FlowKey,
   { access, kills }: Deleter,
 ): Promise<boolean> {
-  // One that has ended may have a browser that its worker could not close.
+  // An ended run may still have a browser that its worker could not close.
   const run = (await findActiveExecution(db, flow, flow.id)) ?? (await findNewestExecution(db, flow, flow.id));
   if (run !== undefined) {
     await transaction(db, async (db) => {
@@ -94,11 +95,11 @@ async function advanceDeletion(
     });
     if (!(await endIfClosed(db, run, deps.clock.now()))) return false;
   }
-  await transaction(db, (db) => removeMarkedFlow(db, flow, access, deps.clock.now()));
+  await transaction(db, (db) => removeMarkedFlow(db, access, flow, deps.clock.now()));
   return true;
 }
 
-/** Returns false if the browser of the run is still there. Under the lock of the run, which no browser starts without. */
+/** Returns false if the run's browser is still open. Holds the run's lock, which starting a browser also requires. */
 const endIfClosed = (db: Db, run: ExecutionKey, now: Date): Promise<boolean> =>
   transaction(db, async (db) => {
     const active = await lockActiveExecution(db, run);
@@ -107,9 +108,9 @@ const endIfClosed = (db: Db, run: ExecutionKey, now: Date): Promise<boolean> =>
     return true;
   });
 
-async function removeMarkedFlow(db: Db, { id, app_id, workspace_id }: FlowKey, access: Deleter['access'], now: Date) {
+async function removeMarkedFlow(db: Db, access: Deleter['access'], { id, app_id, workspace_id }: FlowKey, now: Date) {
   const flow = await lockFlow(db, { id, app_id, workspace_id });
-  if (flow === undefined) return; // another process was faster
+  if (flow === undefined) return; // another process has already deleted it
   await removeFlow(db, flow);
   const change = { ...targetOf(flow), type: 'test_flow.deleted', before: { name: flow.name } } as const;
   if (access === null) await auditService(db, workspace_id, change, now);
@@ -120,13 +121,13 @@ const notClosed = () =>
   new Problem(
     'unavailable',
     'browser_unavailable',
-    'The browser of the run could not be closed yet. The test is being deleted: send the request again in a few seconds.',
+    'The test is being deleted, but its browser is still closing. Send the request again in a few seconds.',
     { headers: { 'retry-after': '5' } },
   );
 
 const flowsPerRun = 20;
 
-/** Finishes what a request began and did not finish. One that fails keeps no other from being deleted. */
+/** Finishes deletions that a request left unfinished. If one fails, the others are still finished. */
 export async function finishDeletions(db: Db, deps: DeletionDeps, now: Date): Promise<number> {
   const before = new Date(now.getTime() - deps.times.deleteWaitMs);
   const failures: unknown[] = [];

@@ -1,5 +1,6 @@
-// Owns ending a run: its status and its credits, in one transaction.
+// Ends a run: its status and credits, in one transaction.
 import { refund, settle } from '../../core/credits/reservations.ts';
+import { ClaimLost } from '../../core/turns/claim.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { runPrice } from './prices.ts';
@@ -16,12 +17,10 @@ export type RunEnd =
   | { readonly status: 'passed' | 'failed' | 'inconclusive' | 'cancelled' }
   | { readonly status: 'error'; readonly error_message: string };
 
-/** Thrown if somebody else has ended the run, or another worker performs it. Whoever gets it must write nothing more. */
-export class ClaimLost extends Error {}
-
 /**
- * Call this in a transaction that has locked the run. One that was asked to cancel is cancelled, whatever came of it meanwhile. What did
- * not run, and what failed because of Plinth, costs nothing. Returns the status.
+ * Call this in a transaction that has locked the run. If a cancellation was requested, the run becomes cancelled,
+ * whatever its result. A run that never started, or that failed because of Plinth, costs nothing. Returns the final
+ * status.
  */
 export async function endRun(db: Db, execution: ExecutionRow, wanted: RunEnd, now: Date): Promise<RunEnd['status']> {
   const { workspace_id, reservation_id: id, cancel_requested_at } = execution;
@@ -36,7 +35,7 @@ export async function endRun(db: Db, execution: ExecutionRow, wanted: RunEnd, no
   return end.status;
 }
 
-/** A run without a report has no use for them. */
+/** Without a report, the result and evidence have no use. */
 async function removeFindings(db: Db, execution: ExecutionRow): Promise<void> {
   await removeResult(db, execution);
   await removeEvidence(db, execution);
@@ -48,7 +47,7 @@ function describeEnd({ status }: ExecutionRow, end: RunEnd): ExecutionChange {
   return { analysis_status: end.status === 'cancelled' ? 'none' : 'completed' };
 }
 
-/** Runs a change of a run that this worker performs. */
+/** Runs a change to a run as the worker that has claimed it. */
 export const asOwner = <Result>(
   db: Db,
   execution: ExecutionRow,

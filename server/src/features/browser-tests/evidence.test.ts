@@ -1,4 +1,5 @@
-// Evidence of runs: storing it, its signed addresses, what is counted of it and when it is removed.
+// Tests a run's evidence: storage, signed addresses, quota and removal.
+import { createSecretKey } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { openStorage, startFlowWorld } from '../../../test/support/flows.ts';
@@ -77,7 +78,11 @@ describe('an address', () => {
       addressOf(run, '1-4.jpg', world.clock.now()),
       addressOf(run, '..', world.clock.now()),
       addressOf({ ...run, id: 'x' }, '1-3.jpg', world.clock.now()),
-      createEvidenceAddress(Buffer.alloc(32), world.config.BASE_URL)(run, '1-3.jpg', world.clock.now()),
+      createEvidenceAddress(createSecretKey(Buffer.alloc(32)), world.config.BASE_URL)(
+        run,
+        '1-3.jpg',
+        world.clock.now(),
+      ),
     ];
     for (const address of wrong) expect([address, (await get(address)).status]).toEqual([address, 404]);
     const { body } = await world.call('GET', `${url.pathname}`);
@@ -115,7 +120,7 @@ describe('a file', () => {
     await storeAny('1-2.jpg', image);
     await storeAny('1-3.jpg', image);
     expect(await listFiles(run)).toEqual([]);
-    expect(put).toHaveBeenCalledTimes(1); // it is not asked again
+    expect(put).toHaveBeenCalledTimes(1); // storing is not tried again
   });
 
   it('is left out if the workspace has used 80 % of its quota', async () => {

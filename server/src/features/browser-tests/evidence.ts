@@ -1,5 +1,6 @@
-// Owns the evidence of runs: screenshots and traces in the object storage, and their addresses, which are signed and good for an hour.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+// A run's evidence: screenshots and traces in the object storage, and their signed addresses, which are valid for
+// an hour.
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { type StorageQuota, serviceCaller } from '../../core/storage/quota.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import type { Clock } from '../../kit/clock.ts';
@@ -21,19 +22,20 @@ const fileForm = /^\d{1,9}-(?:\d{1,4}\.jpg|trace\.zip)$/;
 
 const toKey = (executionId: string, file: string): string => `tests/${executionId}/${file}`;
 
-/** Each claim has files of its own, because the object of a row that was removed is removed later. */
+/** Each claim uses its own file names, because a removed row's object is not deleted immediately. */
 export const nameScreenshot = ({ claims }: Pick<ExecutionRow, 'claims'>, step: number): string =>
   `${claims}-${step}.jpg`;
 export const nameTrace = ({ claims }: Pick<ExecutionRow, 'claims'>): string => `${claims}-trace.zip`;
 
-/** What the app itself stores comes first: evidence is stored only up to this share of the workspace's quota. */
+/** The app's own data has priority, so evidence is stored only up to this share of the workspace's quota. */
 const shareOfQuota = 0.8;
 
 export type StoreEvidence = (file: string, content: Buffer) => Promise<void>;
 
 /**
- * Returns a function that stores a file of a run, or does without it if the workspace's quota or the object storage does not allow it: a
- * run is worth more than its pictures. The report then has null in its place. Once the storage was unavailable, it is not asked again.
+ * Returns a function that stores one of the run's files. The file is skipped if the workspace's quota does not allow it
+ * or the object storage is unavailable, because the run matters more than its screenshots. The report then contains
+ * null instead. Once the storage has been unavailable, no more files are stored.
  */
 export function createEvidenceStore(
   db: Db,
@@ -44,7 +46,7 @@ export function createEvidenceStore(
   const { workspace_id } = execution;
   let isAvailable = true;
   return async (file, content) => {
-    if (!isAvailable || signal.aborted || content.length === 0) return; // a page that hangs has no picture
+    if (!isAvailable || signal.aborted || content.length === 0) return; // empty if the page hangs
     const now = clock.now();
     try {
       await storage.admit(db, { workspace_id, caller: serviceCaller }, content.length, now, shareOfQuota);
@@ -62,7 +64,7 @@ export function createEvidenceStore(
 const putMs = 5_000;
 const putMsPerMiB = 1_000;
 
-/** A storage that does not answer counts as unavailable. */
+/** A storage that does not respond in time is treated as unavailable. */
 async function putInTime(storage: ObjectStorage, key: string, content: Buffer, signal: AbortSignal): Promise<void> {
   const maxMs = putMs + Math.floor((content.length / 2 ** 20) * putMsPerMiB);
   const over = AbortSignal.any([signal, AbortSignal.timeout(maxMs)]);
@@ -77,11 +79,11 @@ export type EvidenceAddress = (execution: ExecutionKey, file: string, now: Date)
 
 const goodForMs = 60 * 60_000;
 
-const sign = (key: Buffer, appId: string, executionId: string, file: string, expires: string): Buffer =>
+const sign = (key: KeyObject, appId: string, executionId: string, file: string, expires: string): Buffer =>
   createHmac('sha256', key).update(`evidence:${appId}:${executionId}:${file}:${expires}`).digest();
 
 export const createEvidenceAddress =
-  (signingKey: Buffer, baseUrl: string): EvidenceAddress =>
+  (signingKey: KeyObject, baseUrl: string): EvidenceAddress =>
   ({ app_id, id }, file, now) => {
     const expires = String(Math.floor((now.getTime() + goodForMs) / 1000));
     const signature = sign(signingKey, app_id, id, file, expires).toString('base64url');
@@ -93,9 +95,9 @@ interface EvidenceRequest {
   readonly query: { readonly expires?: unknown; readonly signature?: unknown };
 }
 
-/** Whoever has the address may fetch the file. Everything else answers 404. */
+/** Anyone with the address may fetch the file. Every other request returns 404. */
 export async function getTestEvidence(
-  { objectStorage, signingKey }: { readonly objectStorage: ObjectStorage; readonly signingKey: Buffer },
+  { objectStorage, signingKey }: { readonly objectStorage: ObjectStorage; readonly signingKey: KeyObject },
   { params, query }: EvidenceRequest,
   now: Date,
 ) {

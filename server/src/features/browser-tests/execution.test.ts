@@ -1,4 +1,4 @@
-// Runs through the API, without a worker: starting, listing and cancelling them (docs/api/browser-tests.md#runs).
+// Tests runs through the API, without a worker: starting, listing and cancelling them (docs/api/browser-tests.md#runs).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFlowWorld } from '../../../test/support/flows.ts';
@@ -48,7 +48,7 @@ describe('startExecution', () => {
   });
 
   it('refuses in this order: flow, not published, address, a run, credits, browser, model', async () => {
-    const model = 'http://127.0.0.1:9/v1'; // nobody is there
+    const model = 'http://127.0.0.1:9/v1'; // nothing listens there
     const withNothing = await startSecondApp(world, { environment: { BROWSER_EXECUTABLE: '', MODEL_URL: model } });
     const withBrowser = await startSecondApp(world, { environment: { MODEL_URL: model } });
     const app = await newApp();
@@ -126,7 +126,7 @@ describe('startExecution', () => {
     const { app, flow } = await published();
     expect(await start(app, flow, { url })).toMatchObject({
       status: 422,
-      body: { detail: [{ loc: ['body', 'url'], msg: 'must be an address of the published app', type: 'value_error' }] },
+      body: { detail: [{ loc: ['body', 'url'], msg: 'must be a URL on the published app', type: 'value_error' }] },
     });
   });
 
@@ -233,7 +233,7 @@ describe('cancelExecution', () => {
     ]);
   });
 
-  it('asks the worker of a run to close its browser, and says that the run goes on if it does not in time', async () => {
+  it('asks the worker of a run to close its browser, and says that the run continues if it does not in time', async () => {
     const { app, flow } = await published();
     const run = await startElsewhere(app, flow);
     expect((await cancel(app, run.id)).body).toEqual({ status: 'running', already_terminal: false });
@@ -243,7 +243,7 @@ describe('cancelExecution', () => {
     expect((await listAudits(app)).filter((entry) => entry.startsWith('test_run.cancelled'))).toHaveLength(1);
   });
 
-  it('asks the worker also if the run has no browser yet', async () => {
+  it('asks the worker even if the run has no browser yet', async () => {
     const { app, flow } = await published();
     const { id } = (await start(app, flow)).body;
     await sql`update test_executions set claimed_slot = 99, claimed_epoch = 1, claims = 1 where id = ${id}`.execute(
@@ -264,7 +264,7 @@ describe('a run that the queue gives up', () => {
     ['the browser crashed', 'crashed twice'],
     ['the worker crashed while running it, 20 times', 'crashed twice'],
     ['took longer than 1080000 ms', '15 minutes'],
-    ['connection terminated', 'An error of the platform'],
+    ['connection terminated', 'an internal error'],
   ])('after "%s" says: %s', async (error, message) => {
     const { app, flow } = await published();
     const run = await startElsewhere(app, flow);

@@ -1,4 +1,5 @@
-// Owns starting, reading and cancelling runs of flows (docs/api/browser-tests.md#runs). A worker performs a run: perform.ts.
+// Starts, reads and cancels a flow's runs (docs/api/browser-tests.md#runs). Workers perform the runs
+// (perform.ts).
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { requireCredits, reserve } from '../../core/credits/reservations.ts';
@@ -31,13 +32,13 @@ import { requestClose } from './store/sessions.ts';
 import type { TestTimes } from './times.ts';
 import { isTerminal, type Status } from './transitions.ts';
 
-/** The queue table of runs, and its wake-up topic. */
+/** The name of both the run queue's table and its wake-up topic. */
 export const runQueue = 'test_executions';
 
-/** On which the worker that performs a run, and whoever waits for its end, learn that something has changed. */
+/** The topic on which a run's worker, and requests that wait for the run to end, are told about its changes. */
 export const toRunTopic = (id: string): string => `test_run:${id}`;
 
-/** Longer than a run can wait and take. */
+/** Longer than a run can spend in the queue and running. */
 const leaseMs = 2 * 60 * 60_000;
 
 export interface WaitDeps {
@@ -52,19 +53,18 @@ export interface StartDeps {
   readonly wake: Pick<WakeUps, 'notify'>;
 }
 
-/** Refuses in the order of docs/api/browser-tests.md#runs. */
+/** Checks for refusals in the order given in docs/api/browser-tests.md#runs. */
 export function startExecution(
   db: Db,
   deps: StartDeps,
   access: AppAccess,
-  { flow_id, url }: NewExecution,
-  modelState: ModelState,
+  { input: { flow_id, url }, modelState }: { readonly input: NewExecution; readonly modelState: ModelState },
   now: Date,
 ): Promise<Execution> {
   const app = toAppKey(access);
   return transaction(db, async (db) => {
     const found = await findFlow(db, access, flow_id);
-    // Locked, so that of two requests the second finds the run of the first.
+    // If two requests start the same flow, the lock makes the second see the first one's run.
     const flow = found && (await lockFlow(db, found));
     if (flow === undefined || flow.deleting_since !== null) throw notFound('flow_not_found');
     const address = chooseUrl(deps, access, url);
@@ -81,7 +81,7 @@ export function startExecution(
   });
 }
 
-/** The published address, or the caller's, which must be below it. */
+/** Returns the published address, or the caller's address, which must be below it. */
 function chooseUrl({ addresses }: StartDeps, { app }: AppAccess, url: unknown): string {
   if (app.live_deployment_id === null) throw notPublished();
   const published = addresses.urlOf(app.slug);
@@ -89,7 +89,7 @@ function chooseUrl({ addresses }: StartDeps, { app }: AppAccess, url: unknown): 
   const isKnown = typeof url === 'string' && url.length <= 2_048 && URL.canParse(url);
   const { href } = new URL(isKnown ? url : 'about:blank');
   if (href.startsWith(published)) return href;
-  const msg = 'must be an address of the published app';
+  const msg = 'must be a URL on the published app';
   throw new ValidationError([{ loc: ['body', 'url'], msg, type: 'value_error' }]);
 }
 
@@ -135,7 +135,7 @@ interface Cancelled {
   readonly already_terminal: boolean;
 }
 
-/** Waits a moment for the worker to close the browser. */
+/** Waits briefly for the worker to close the browser. */
 export async function cancelExecution(
   db: Db,
   deps: WaitDeps,
@@ -160,8 +160,8 @@ export async function cancelExecution(
 }
 
 /**
- * Call this in a transaction. A run that no worker has claimed ends at once; the worker of any other is asked to close its browser,
- * and then ends the run.
+ * Call this in a transaction. A run that no worker has claimed ends immediately. Otherwise the worker is told to close
+ * the browser, and then ends the run.
  */
 export async function requestCancel(
   db: Db,
@@ -182,7 +182,10 @@ export async function requestCancel(
   return 'requested';
 }
 
-/** Checks again and again, and whenever the run changes, until the time is over. Returns whether it came true. */
+/**
+ * Waits until the condition is true, checking it at intervals and whenever the run changes. Returns false if the time
+ * is up.
+ */
 export async function waitUntil(
   { wake, shutdownSignal }: Pick<WaitDeps, 'wake' | 'shutdownSignal'>,
   executionId: string,
@@ -212,14 +215,14 @@ const notPublished = () =>
   new Problem(
     'conflict',
     'nothing_to_publish',
-    'The app is not published. Tests run on published apps: publish it first.',
+    'The app is not published. Tests run only on published apps. Publish it first.',
   );
 
 const runInProgress = () =>
   new Problem(
     'conflict',
     'run_in_progress',
-    'A run of this test is going. Wait until it has ended, or cancel it with cancelExecution.',
+    'This test is already running. Wait until the run has ended, or cancel it with cancelExecution.',
   );
 
 const browserNotConfigured = () =>

@@ -1,4 +1,4 @@
-// Tests which failures are Plinth's own, and which are the app's.
+// Tests which failures are attributed to Plinth, and which to the app.
 import { describe, expect, it } from 'vitest';
 import type { Evidence } from '../../gateways/browser/session/types.ts';
 import { findFault, messages } from './faults.ts';

@@ -1,4 +1,4 @@
-// Flows through the API: creating, changing and reading them (docs/api/browser-tests.md#flows).
+// Tests flows through the API: creating, changing and reading them (docs/api/browser-tests.md#flows).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFlowWorld } from '../../../test/support/flows.ts';
@@ -50,7 +50,7 @@ describe('createFlow', () => {
     expect(got).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
   });
 
-  it('refuses the 251st, also while others are being deleted', async () => {
+  it('refuses the 251st, even while others are being deleted', async () => {
     const app = await newApp();
     await sql`insert into test_flows (id, workspace_id, app_id, name, goal, created_by, created_date, updated_date, deleting_since)
       select gen_random_uuid(), ${workspace}, ${app.id}, 'Flow ' || n, 'Order.', 'x', now(), now(), case when n = 1 then now() end

@@ -1,4 +1,4 @@
-// Owns flows: what a test is to reach, and as whom (docs/api/browser-tests.md#flows).
+// Flows: a test's goal, and the role that it runs as (docs/api/browser-tests.md#flows).
 import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -30,7 +30,7 @@ export function createFlow(db: Db, access: AppAccess, flow: NewFlow, now: Date):
   });
 }
 
-/** In the caller's transaction. 409 if the app would have too many. */
+/** Call this in a transaction. Throws 409 if the app would have too many flows. */
 export async function addFlows(db: Db, access: AppAccess, flows: readonly NewFlow[], now: Date): Promise<FlowRow[]> {
   const app = toAppKey(access);
   await lockFlowList(db, app);
@@ -46,7 +46,7 @@ export async function addFlows(db: Db, access: AppAccess, flows: readonly NewFlo
   return rows;
 }
 
-/** The first role as which a text says that something is done ("as an admin", "as a normal user"), or `user`. */
+/** Returns the first role that the text mentions ("as an admin", "as a normal user"), or `user` if it mentions none. */
 export const chooseRole = (text: string): Role =>
   /\bas\s+(?:(?:an?|the)\s+(?:[\w-]+\s+)??)?(admin(?:istrator)?|user)s?\b/i
     .exec(text)?.[1]
@@ -60,12 +60,12 @@ const nameCaller = ({ caller }: AppAccess): string => caller.email ?? caller.cre
 export const tooManyFlows = () =>
   limitReached(maxFlows, 'flows', `An app can have at most ${maxFlows} tests. Delete one first.`);
 
-/** Changes only what was sent. A recording of the flow as it was before is not used any more. */
+/** Changes only the fields that were sent. The previous revision's recording is discarded. */
 export function changeFlow(db: Db, access: FlowAccess, sent: FlowChange, now: Date): Promise<Flow | Answer<Flow>> {
   return transaction(db, async (db) => {
     const before = await lockFlow(db, { ...toAppKey(access), id: access.flow.id });
     if (before === undefined || before.deleting_since !== null) throw notFound('flow_not_found');
-    // With the lock: startExecution takes it too.
+    // Checked while the lock is held, which startExecution also takes.
     if ((await findActiveExecution(db, toAppKey(access), before.id)) !== undefined) throw flowBusy();
     const fields = (Object.keys(sent) as (keyof FlowChange)[]).filter(
       (field) => sent[field] !== undefined && !isDeepStrictEqual(sent[field], before[field]),
@@ -94,5 +94,5 @@ const flowBusy = () =>
   new Problem(
     'conflict',
     'flow_busy',
-    'A run of this test is going. Wait until it has ended, or cancel it with cancelExecution.',
+    'This test is already running. Wait until the run has ended, or cancel it with cancelExecution.',
   );

@@ -1,4 +1,4 @@
-// Proposing flows with the sandbox's model (docs/api/browser-tests.md#let-the-model-write-tests).
+// Tests proposing flows with the sandbox's model (docs/api/browser-tests.md#let-the-model-write-tests).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFlowWorld } from '../../../test/support/flows.ts';

@@ -1,5 +1,5 @@
-// Owns proposing flows: the language model reads what the app consists of, and answers with flows by one call of a tool. What the
-// app's files say is data: the answer is only ever stored as flows.
+// Proposes flows. The language model reads a description of the app and returns flows in a single tool call. The
+// app's files are treated as untrusted data. The model's reply is only stored as flows.
 import { z } from 'zod';
 import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
 import { charge, requireCredits } from '../../core/credits/reservations.ts';
@@ -29,7 +29,10 @@ const maxProposals = 5;
 const maxModelMs = 60_000;
 const maxOutputTokens = 4_000;
 
-/** Before any transaction: the model takes a while. Refuses in this order: too many flows, credits, the model. */
+/**
+ * Runs outside any transaction, because the model's reply takes a while. Checks the number of flows, then the credits,
+ * then the model.
+ */
 export async function proposeFlows(db: Db, deps: GenerationDeps, access: AppAccess, now: Date): Promise<NewFlow[]> {
   const { workspace_id, caller } = access;
   const app = toAppKey(access);
@@ -42,7 +45,7 @@ export async function proposeFlows(db: Db, deps: GenerationDeps, access: AppAcce
   return proposed;
 }
 
-/** Adds those that the app does not have yet, and charges for them, in one transaction. */
+/** In one transaction, adds the flows that the app does not have yet and charges for them. */
 export function saveProposedFlows(
   db: Db,
   access: AppAccess,
@@ -59,9 +62,9 @@ export function saveProposedFlows(
   });
 }
 
-/** Names that differ only in case and spaces are the same. */
+/** Names that differ only in case or spaces are considered equal. */
 function dropKnown(proposed: readonly NewFlow[], names: readonly string[]): NewFlow[] {
-  const fold = (name: string) => name.trim().replaceAll(/\s+/g, ' ').toUpperCase().toLowerCase(); // ß and ẞ are ss
+  const fold = (name: string) => name.trim().replaceAll(/\s+/g, ' ').toUpperCase().toLowerCase(); // folds ß and ẞ to ss
   const known = new Set(names.map(fold));
   return proposed.filter(({ name }) => !known.has(fold(name)) && known.add(fold(name)));
 }
@@ -83,7 +86,7 @@ const Proposals = z.object({ flows: z.array(Proposal).max(maxProposals) });
 
 const tool = { name: 'propose_flows', description: 'Propose tests for the app.', parameters: Proposals };
 
-/** Undefined if the model is unavailable, or does not call the tool as it should. */
+/** Returns undefined if the model is unavailable or does not call the tool correctly. */
 async function askModel(
   { model, shutdownSignal }: GenerationDeps,
   described: object,
@@ -148,7 +151,7 @@ async function describeApp(db: Db, { files, schemas }: GenerationDeps, access: A
 const isPage = (path: string): boolean =>
   /\.(?:html?|[jt]sx|vue|svelte|md)$/i.test(path) && !/\.test\.|\.spec\./.test(path);
 
-/** Pages first, then what they consist of. */
+/** Ranks pages first, then their components. */
 const rankPage = (path: string): number =>
   /\.html?$/i.test(path)
     ? 0

@@ -1,10 +1,10 @@
-// Runs of flows by a worker, in a real browser, on an app that is really published (docs/internals/browser-tests.md).
+// Tests how a worker runs flows in a real browser, on a published app (docs/internals/browser-tests.md).
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { listSessionsOnHost, startFlowWorld } from '../../../test/support/flows.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
 
-// Browsers start and end slowly on a busy machine.
+// Browsers start and stop slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 const scene = await startFlowWorld({
   testTimes: { checkMs: 2_000, cancelWaitMs: 60_000, killAfterMs: 60_000, deleteWaitMs: 90_000 },
@@ -14,7 +14,7 @@ const { world, model, call, createFlow, publishedApp, start, getExecution, listC
 
 const end = /passed|failed|inconclusive|error|cancelled/;
 const waitForEnd = async (app: Pick<AppRow, 'id'>, id: string) => {
-  await expect.poll(async () => (await getExecution(app, id)).status, { timeout: 100_000, interval: 100 }).toMatch(end);
+  await expect.poll(async () => (await getExecution(app, id)).status, { interval: 100 }).toMatch(end);
   return getExecution(app, id);
 };
 const readReport = (app: Pick<AppRow, 'id'>, id: string) => call('GET', app, `/analysis/${id}`);
@@ -26,10 +26,10 @@ const hasText = (text: string) => ['assert', { kind: 'text', text }] as const;
 const finish = ['finish', { summary: 'Done.' }] as const;
 const listVisitors = (app: AppRow) =>
   world.db.selectFrom('app_users').where('app_id', '=', app.id).select(['email', 'role']).execute();
-const expectNoVisitors = (app: AppRow) => expect.poll(() => listVisitors(app), { timeout: 60_000 }).toEqual([]);
+const expectNoVisitors = (app: AppRow) => expect.poll(() => listVisitors(app)).toEqual([]);
 const listProcesses = async (session: string) =>
   (await listSessionsOnHost()).find(({ id }) => id === session)?.processIds ?? [];
-/** A run whose model does not answer until `release` is called. */
+/** Starts a run in which the model does not reply until `release` is called. */
 async function startWaiting(app: AppRow, flow: { id: string }) {
   const released = Promise.withResolvers<void>();
   model.script(async () => {
@@ -38,7 +38,7 @@ async function startWaiting(app: AppRow, flow: { id: string }) {
   });
   const before = model.requests.length;
   const { id } = (await start(app, flow)).body;
-  await expect.poll(() => model.requests.length, { timeout: 100_000, interval: 50 }).toBeGreaterThan(before);
+  await expect.poll(() => model.requests.length, { interval: 50 }).toBeGreaterThan(before);
   const { browser_session_id: session } = await getExecution(app, id);
   return { id: id as string, session: session as string, release: released.resolve };
 }
@@ -95,7 +95,7 @@ const evidence = {
   blocked: [],
   cut: false,
 };
-/** As a worker leaves it that crashed after the last step. */
+/** Simulates a worker that crashed after the last step. */
 async function beginAnalysis({ app, id }: { app: AppRow; id: string }, result: object): Promise<void> {
   const move = (change: object) => world.db.updateTable('test_executions').set(change).where('id', '=', id).execute();
   await move({ status: 'running', started_at: new Date() });
@@ -108,13 +108,13 @@ describe('with a worker', () => {
   beforeAll(() => world.startWorker());
 
   it.each([
-    ['revoked', 'error', 'may no longer test the app', 'none'],
-    ['unpublished', 'error', 'is not published any more', 'none'],
+    ['revoked', 'error', 'can no longer test the app', 'none'],
+    ['unpublished', 'error', 'is no longer published', 'none'],
     ['crashed', 'error', 'crashed twice', 'none'],
     ['cancelled', 'cancelled', null, 'none'],
     ['broken', 'error', 'could not be analysed', 'failed'],
     ['without model', 'error', 'language model', 'failed'],
-    ['limited', 'error', 'too many', 'failed'],
+    ['limited', 'error', 'rate limit', 'failed'],
   ])('the run that is %s ends as %s, for nothing', async (name, status, message, analysis_status) => {
     const { app, id } = waiting[name] as { app: AppRow; id: string };
     const error_message = message === null ? null : expect.stringContaining(message);
@@ -237,7 +237,7 @@ describe('with a worker', () => {
     const [first] = await listVisitors(app);
     const asked = model.requests.length;
     await crash(run.session);
-    await expect.poll(() => model.requests.length, { timeout: 100_000, interval: 50 }).toBeGreaterThan(asked);
+    await expect.poll(() => model.requests.length, { interval: 50 }).toBeGreaterThan(asked);
     const second = await getExecution(app, run.id);
     expect(second.status).toBe('running');
     expect(second.browser_session_id).not.toBe(run.session);

@@ -1,12 +1,13 @@
-// Owns performing a run: a temporary app user, a browser, the steps, and the report. Each change of its status is a transaction of
-// its own; a worker that takes over begins the steps again, or only the analysis if the steps have ended.
-import { findAccessAsApp } from '../../core/auth/as-app.ts';
+// Performs a run: a temporary app user, a browser, the steps, and the report. Each status change is a separate
+// transaction. A worker that takes over a run repeats its steps, or only the analysis if the steps have finished.
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
+import { findAccessAsApp } from '../../core/auth/proofs-without-guard.ts';
+import { ClaimLost } from '../../core/turns/claim.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { toStorable } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import { createTestUser, removeTestUsers, type TestUserDeps } from './clean-up.ts';
-import { asOwner, ClaimLost, endClaimedRun, endRun, type RunEnd } from './end.ts';
+import { asOwner, endClaimedRun, endRun, type RunEnd } from './end.ts';
 import { createEvidenceStore, type EvidenceDeps, nameScreenshot, nameTrace, type StoreEvidence } from './evidence.ts';
 import { findFault, messages } from './faults.ts';
 import { makeReport, type StoredReport, type StoredResult, toStoredResult } from './report.ts';
@@ -35,54 +36,57 @@ import {
   saveStatus,
 } from './store/executions.ts';
 import { findRecording, saveRecording } from './store/flows.ts';
-import { RunStopped, type RunWatch, type WatchDeps, watchRun } from './watch.ts';
+import { RunStopped, type RunWatch, type RunWatchDeps, watchRun } from './watch.ts';
 
-export interface PerformDeps extends LeaseDeps, TestUserDeps, EvidenceDeps, WatchDeps {
-  readonly wake: LeaseDeps['wake'] & WatchDeps['wake'];
+export interface PerformDeps extends LeaseDeps, TestUserDeps, EvidenceDeps, RunWatchDeps {
+  readonly wake: LeaseDeps['wake'] & RunWatchDeps['wake'];
   readonly model: LanguageModel;
 }
 
 const maxCrashes = 2;
 
-/** Returns how the run ended; undefined if that is somebody else's business. An error that it throws is retried by the queue. */
+/**
+ * Returns the run's final status, or undefined if this worker no longer owns it. If it throws, the queue retries the
+ * run.
+ */
 export async function performRun(
   db: Db,
-  execution: ExecutionRow,
   deps: PerformDeps,
+  execution: ExecutionRow,
   signal: AbortSignal,
 ): Promise<RunEnd['status'] | undefined> {
   if (execution.completed_at !== null) return undefined; // cancelled before it was claimed
-  const watch = watchRun(db, execution, deps);
+  const watch = watchRun(db, deps, execution);
   try {
-    const outcome = await takeRunToEnd(db, execution, deps, watch, AbortSignal.any([signal, watch.signal]));
-    return await saveOutcome(db, execution, outcome, deps);
+    const outcome = await takeRunToEnd(db, deps, execution, watch, AbortSignal.any([signal, watch.signal]));
+    return await saveOutcome(db, deps, execution, outcome);
   } catch (error) {
     if (error instanceof ClaimLost) return undefined;
     if (error instanceof BrowserNotClosed) throw error;
-    signal.throwIfAborted(); // another worker takes over
+    signal.throwIfAborted(); // this worker is shutting down; another will take over
     const end = toEnd(error instanceof RunStopped ? error : watch.signal.reason) ?? endOfCrash(execution, error);
     if (end === undefined) throw error;
-    return endIfOwned(db, execution, end, deps);
+    return endIfOwned(db, deps, execution, end);
   } finally {
     watch.close();
-    await cleanUpSoon(db, execution, deps);
+    await cleanUpSoon(db, deps, execution);
   }
 }
 
-const endIfOwned = (db: Db, execution: ExecutionRow, end: RunEnd, { clock }: PerformDeps) =>
+const endIfOwned = (db: Db, { clock }: PerformDeps, execution: ExecutionRow, end: RunEnd) =>
   endClaimedRun(db, execution, end, clock.now()).catch((error) => {
     if (error instanceof ClaimLost) return undefined;
     throw error;
   });
 
-/** How a run ends that was stopped. Undefined: somebody else ends it, or this is an error like any other. */
+/** How a stopped run ends. Undefined if another process ends it, or if this is an ordinary error. */
 function toEnd(reason: unknown): RunEnd | undefined {
   if (!(reason instanceof RunStopped) || reason.reason === 'claim_lost') return undefined;
   if (reason.reason === 'cancelled') return { status: 'cancelled' };
   return fail(reason.reason === 'access_lost' ? messages.accessLost : messages.tookTooLong);
 }
 
-/** The queue does not count crashes of the worker and of the browser together. */
+/** The queue counts worker crashes and browser crashes separately, so this adds them up. */
 const endOfCrash = ({ crash_count }: ExecutionRow, error: unknown): RunEnd | undefined =>
   error instanceof BrowserCrashed && crash_count + 1 >= maxCrashes ? fail(messages.crashed) : undefined;
 
@@ -95,12 +99,12 @@ type RunOutcome = RunEnd & {
 
 async function takeRunToEnd(
   db: Db,
-  execution: ExecutionRow,
   deps: PerformDeps,
+  execution: ExecutionRow,
   watch: RunWatch,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  if (execution.status === 'analyzing') return endSteps(db, execution, await readStored(db, execution), deps);
+  if (execution.status === 'analyzing') return endSteps(db, deps, execution, await readStored(db, execution));
   await closeEarlierSessions(db, deps, execution);
   if (execution.cancel_requested_at !== null) return { status: 'cancelled' };
   if (execution.crash_count >= maxCrashes) return fail(messages.crashed);
@@ -108,40 +112,47 @@ async function takeRunToEnd(
   const access = await findAccessOnBehalf(db, execution, execution.app_id, 'editor');
   if (access === undefined) return fail(messages.accessLost);
   if (access.app.live_deployment_id === null) return fail(messages.notPublished);
-  await removeEarlierTraces(db, execution, deps);
+  await removeEarlierTraces(db, deps, execution);
   const asApp = await findAccessAsApp(db, execution);
   if (asApp === undefined) return fail(messages.accessLost);
-  const testUser = await createTestUser(db, deps, execution, asApp);
+  const testUser = await createTestUser(db, deps, asApp, execution);
   const leased = await leaseBrowser(db, deps, execution, signal);
   if (typeof leased === 'string') {
     signal.throwIfAborted();
     return fail(leased === 'not_configured' ? messages.notConfigured : messages.noBrowser);
   }
-  const stored = await useBrowser(db, execution, deps, leased, watch, testUser, signal);
-  await saveSteps(db, execution, stored, deps);
-  return endSteps(db, execution, stored, deps);
+  const stored = await useBrowser(db, deps, { execution, leased, watch, testUser }, signal);
+  await saveSteps(db, deps, execution, stored);
+  return endSteps(db, deps, execution, stored);
 }
 
-/** What earlier claims have left: their users, with the records, and their evidence. */
-async function removeEarlierTraces(db: Db, execution: ExecutionRow, deps: PerformDeps): Promise<void> {
+/** Removes the users, records and evidence left behind by earlier claims. */
+async function removeEarlierTraces(db: Db, deps: PerformDeps, execution: ExecutionRow): Promise<void> {
   await removeTestUsers(db, deps, execution);
   await asOwner(db, execution, (db) => removeEvidence(db, execution));
 }
 
 async function useBrowser(
   db: Db,
-  execution: ExecutionRow,
   deps: PerformDeps,
-  leased: LeasedBrowser,
-  watch: RunWatch,
-  testUser: TestUser,
+  {
+    execution,
+    leased,
+    watch,
+    testUser,
+  }: {
+    readonly execution: ExecutionRow;
+    readonly leased: LeasedBrowser;
+    readonly watch: RunWatch;
+    readonly testUser: TestUser;
+  },
   signal: AbortSignal,
 ): Promise<StoredResult> {
   try {
-    watch.begin(await saveRunning(db, execution, leased.id, deps));
+    watch.begin(await saveRunning(db, deps, execution, leased.id));
     const either = AbortSignal.any([signal, leased.lost]);
     const store = createEvidenceStore(db, deps, execution, either);
-    const result = await followFlow(db, execution, deps, leased, testUser, store, either);
+    const result = await followFlow(db, deps, { execution, leased, testUser, store }, either);
     either.throwIfAborted();
     await leased.session.settle();
     const trace = await leased.session.endTrace();
@@ -150,19 +161,19 @@ async function useBrowser(
     either.throwIfAborted();
     return { result, evidence, claims: execution.claims };
   } catch (error) {
-    leased.lost.throwIfAborted(); // that is why
+    leased.lost.throwIfAborted(); // if the browser was lost, that is the actual cause
     throw error;
   } finally {
     await leased.close();
   }
 }
 
-/** Returns when the run first had a browser. */
+/** Returns the time when the run first had a browser. */
 const saveRunning = (
   db: Db,
+  { clock }: PerformDeps,
   execution: ExecutionRow,
   browser_session_id: string,
-  { clock }: PerformDeps,
 ): Promise<Date> =>
   asOwner(db, execution, async (db, locked) => {
     const started_at = locked.started_at ?? clock.now();
@@ -174,16 +185,23 @@ const saveRunning = (
 
 async function followFlow(
   db: Db,
-  execution: ExecutionRow,
   deps: PerformDeps,
-  { session }: LeasedBrowser,
-  testUser: TestUser,
-  store: StoreEvidence,
+  {
+    execution,
+    leased: { session },
+    testUser,
+    store,
+  }: {
+    readonly execution: ExecutionRow;
+    readonly leased: LeasedBrowser;
+    readonly testUser: TestUser;
+    readonly store: StoreEvidence;
+  },
   signal: AbortSignal,
 ): Promise<RunResult> {
   const { goal, role, url, flow_revision } = execution;
   const recording = readRecording(await findRecording(db, { ...execution, id: execution.flow_id }, flow_revision));
-  // Also ends steps that wait for something while nobody looks at the signal.
+  // Closing the browser also ends steps that do not watch the signal.
   signal.addEventListener('abort', () => closeSoon(session), { once: true });
   return runFlow(
     session,
@@ -198,8 +216,8 @@ async function followFlow(
   );
 }
 
-/** The steps have ended: from here on, only the analysis is begun again. */
-const saveSteps = (db: Db, execution: ExecutionRow, stored: StoredResult, { clock }: PerformDeps): Promise<void> =>
+/** Saves the steps' result. If the run is retried after this, only the analysis is repeated. */
+const saveSteps = (db: Db, { clock }: PerformDeps, execution: ExecutionRow, stored: StoredResult): Promise<void> =>
   asOwner(db, execution, async (db) => {
     const moved = await saveStatus(db, execution, 'analyzing', { analysis_status: 'pending' });
     if (moved === undefined) throw new ClaimLost();
@@ -212,8 +230,8 @@ async function readStored(db: Db, execution: ExecutionRow): Promise<StoredResult
   return toStoredResult(found.result);
 }
 
-/** The trace contains the password of the user, who is removed before anybody can fetch it. */
-async function endSteps(db: Db, execution: ExecutionRow, stored: StoredResult, deps: PerformDeps): Promise<RunOutcome> {
+/** The trace contains the user's password, so the user is removed before anyone can fetch it. */
+async function endSteps(db: Db, deps: PerformDeps, execution: ExecutionRow, stored: StoredResult): Promise<RunOutcome> {
   const run = await findExecutionByKey(db, execution);
   if (run !== undefined) await removeTestUsers(db, deps, run);
   return analyse(stored, deps);
@@ -226,15 +244,15 @@ function analyse(stored: StoredResult, { apiOrigin }: PerformDeps): RunOutcome {
     if (fault !== undefined) return fail(fault);
     return { status: report.verdict, analysed: { report, recording: stored.result.recording } };
   } catch {
-    return fail(messages.notAnalysed); // the next try would be the same
+    return fail(messages.notAnalysed); // a retry would fail the same way
   }
 }
 
 const saveOutcome = (
   db: Db,
+  { clock }: PerformDeps,
   execution: ExecutionRow,
   { analysed, ...end }: RunOutcome,
-  { clock }: PerformDeps,
 ): Promise<RunEnd['status']> =>
   asOwner(db, execution, async (db, locked) => {
     const now = clock.now();
@@ -247,8 +265,8 @@ const saveOutcome = (
     return status;
   });
 
-/** As soon as the run has ended. A job does it again later, so an error here is of no consequence. */
-async function cleanUpSoon(db: Db, execution: ExecutionRow, deps: PerformDeps): Promise<void> {
+/** Cleans up as soon as the run has ended. A job repeats this later, so errors can be ignored here. */
+async function cleanUpSoon(db: Db, deps: PerformDeps, execution: ExecutionRow): Promise<void> {
   try {
     const run = await findExecutionByKey(db, execution);
     if (run?.completed_at) await removeTestUsers(db, deps, run);

@@ -1,4 +1,4 @@
-// Owns what tests cost, in credits (docs/api/credits.md#prices).
+// The prices for tests, in credits (docs/api/credits.md#prices).
 
 export const runPrice = 3;
 export const generationPrice = 2;

@@ -1,4 +1,4 @@
-// Owns the reports of runs: how one is made from what the browser reported, and how it is presented.
+// A run's report: how it is built from the browser's findings, and how it is presented.
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { Evidence } from '../../gateways/browser/session/types.ts';
 import { notFound } from '../../kit/problem.ts';
@@ -10,15 +10,15 @@ import { type Issue, judge, type Verdict } from './run/verdict.ts';
 import { listEvidenceFiles } from './store/evidence.ts';
 import { type ExecutionRow, findExecution, findReport } from './store/executions.ts';
 
-/** What is kept of the steps of a run until it is analysed. */
+/** The result of a run's steps, kept until the run has been analysed. */
 export interface StoredResult {
   readonly result: RunResult;
   readonly evidence: Evidence;
-  /** The claim under which it ran: part of the names of its files. */
+  /** The claim that performed the steps, which is part of the file names. */
   readonly claims: number;
 }
 
-/** A report as it is stored: with names of files in the place of addresses. */
+/** A stored report, which contains file names instead of addresses. */
 export interface StoredReport extends Omit<Verdict, 'issues'> {
   readonly issues: readonly Issue[];
   readonly steps: readonly StoredStep[];
@@ -37,7 +37,7 @@ interface StoredStep {
   readonly screenshot: string;
 }
 
-/** `apiOrigins`: where the app's own requests go, besides its own origin. */
+/** `apiOrigins` lists the origins, besides the app's own, that the app sends requests to. */
 export function makeReport({ result, evidence, claims }: StoredResult, apiOrigins: readonly string[]): StoredReport {
   const toMessage = ({ text, step }: { text: string; step: number }) => ({ text, step_number: step });
   return {
@@ -47,7 +47,7 @@ export function makeReport({ result, evidence, claims }: StoredResult, apiOrigin
       action,
       result,
       source,
-      at: new Date(at).toISOString(), // a text, if it was stored before
+      at: new Date(at).toISOString(), // a string if the result was read from the database
       screenshot: nameScreenshot({ claims }, number),
     })),
     healed: result.steps.flatMap(({ number, healed }) =>
@@ -61,8 +61,8 @@ export function makeReport({ result, evidence, claims }: StoredResult, apiOrigin
 
 export async function getTestReport(
   db: Db,
-  addressOf: EvidenceAddress,
   access: AppAccess,
+  addressOf: EvidenceAddress,
   id: string,
   now: Date,
 ): Promise<TestReport> {
@@ -76,7 +76,7 @@ export async function getTestReport(
   return presentReport(execution, toStoredReport(found.report), toUrl, found.created_date);
 }
 
-/** Asserted: only `makeReport` writes them. */
+/** No validation is needed, because only `makeReport` and the worker write these values. */
 const toStoredReport = (stored: unknown): StoredReport => stored as StoredReport;
 export const toStoredResult = (stored: unknown): StoredResult => stored as StoredResult;
 

@@ -1,7 +1,10 @@
-// Owns the HTTP contract of browser tests.
+// The HTTP contract of browser tests.
+import type { KeyObject } from 'node:crypto';
 import { open, writeCredentials } from '../../core/auth/credentials.ts';
+import { appAs } from '../../core/auth/guards/app.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
+import { anyone } from '../../core/auth/guards/visitor.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { anyone, appAs, nestedResource } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
@@ -36,7 +39,7 @@ export interface RouteDeps extends StartDeps, GenerationDeps, DeletionDeps {
   readonly cursors: Cursors;
   readonly addressOf: EvidenceAddress;
   readonly objectStorage: ObjectStorage;
-  readonly signingKey: Buffer;
+  readonly signingKey: KeyObject;
   readonly wake: StartDeps['wake'] & DeletionDeps['wake'];
 }
 
@@ -52,6 +55,12 @@ const creditRefusals = [
 ] as const;
 
 export const browserTestRoutes = (deps: RouteDeps): Route[] => [
+  ...flowRoutes(deps),
+  ...executionRoutes(deps),
+  ...reportRoutes(deps),
+];
+
+const flowRoutes = (deps: RouteDeps): Route[] => [
   route({
     name: 'listFlows',
     method: 'GET',
@@ -68,7 +77,7 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     name: 'createFlow',
     method: 'POST',
     path: '/api/apps/{app_id}/testing-agent/flows',
-    summary: 'Create a test, which an agent runs in a real browser',
+    summary: 'Create a test that an agent runs in a real browser',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: changes,
@@ -99,6 +108,7 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     access: flowGuard,
     limit: changes,
     body: FlowChange,
+    idempotency: 'optional',
     audits: ['test_flow.updated'],
     answers: { 200: Flow },
     refusals: [{ status: 409, code: 'flow_busy' }],
@@ -108,13 +118,15 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     name: 'deleteFlow',
     method: 'DELETE',
     path: '/api/apps/{app_id}/testing-agent/flows/{flow_id}',
-    summary: 'Delete a test; its runs and reports stay',
-    description: 'A run that is going is cancelled, and its browser closed, first. After 503, send the request again.',
+    summary: 'Delete a test and keep its runs and reports',
+    description:
+      'If the test is running, the run is cancelled and its browser closed first. After a 503 response, send the request again.',
     credentials: writeCredentials,
     access: flowToDeleteGuard,
-    limit: changes,
+    limit: perMinute(300, 'caller+app', { scaledBy: 'override' }),
     work: 'outside',
     heldSeconds: 20,
+    repeat: 'safe',
     audits: { sometimes: ['test_flow.delete_requested', 'test_flow.deleted', 'test_run.cancelled'] },
     answers: { 200: Success },
     refusals: [{ status: 503, code: 'browser_unavailable' }],
@@ -124,8 +136,8 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     name: 'generateFlows',
     method: 'POST',
     path: '/api/apps/{app_id}/testing-agent/flows/generate-from-app-context',
-    summary: 'Let the language model write up to five tests from what the app consists of',
-    description: 'Costs 2 credits. `no_changes`: it has found nothing new.',
+    summary: 'Let the language model write up to five tests based on the contents of an app',
+    description: 'Costs 2 credits. `no_changes` is true if the model found nothing new to test.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(20, 'caller+app'),
@@ -139,12 +151,16 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     precheck: ({ db, access, now }) => proposeFlows(db, deps, access, now),
     handle: ({ db, access, now }, proposed) => saveProposedFlows(db, access, proposed, now),
   }),
+];
+
+const executionRoutes = (deps: RouteDeps): Route[] => [
   route({
     name: 'startExecution',
     method: 'POST',
     path: '/api/apps/{app_id}/testing-agent/executions',
     summary: 'Run a test on the published app',
-    description: 'Costs 3 credits. Poll getExecution until `completed_at` is set, then read the report.',
+    description:
+      'Costs 3 credits. Poll `getExecution` until `completed_at` is set, then read the report with `getTestReport`.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller+app'),
@@ -163,13 +179,14 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
       ...creditRefusals,
     ],
     precheck: () => deps.model.readState(),
-    handle: ({ db, access, body, now }, modelState) => startExecution(db, deps, access, body, modelState, now),
+    handle: ({ db, access, body, now }, modelState) =>
+      startExecution(db, deps, access, { input: body, modelState }, now),
   }),
   route({
     name: 'listExecutions',
     method: 'GET',
     path: '/api/apps/{app_id}/testing-agent/executions',
-    summary: 'List the runs of tests of an app, newest first, also those of deleted tests',
+    summary: 'List the test runs of an app, including those of deleted tests, newest first',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: reads,
@@ -188,7 +205,7 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     name: 'latestExecutions',
     method: 'GET',
     path: '/api/apps/{app_id}/testing-agent/executions/latest-by-flow',
-    summary: 'Read the newest run of each test, by the id of the test',
+    summary: 'Read the newest run of each test of an app, keyed by the id of the test',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: reads,
@@ -200,7 +217,7 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     name: 'getExecution',
     method: 'GET',
     path: '/api/apps/{app_id}/testing-agent/executions/{execution_id}',
-    summary: 'Read a run of a test',
+    summary: 'Read a test run',
     credentials: writeCredentials,
     access: executionGuard,
     limit: reads,
@@ -211,35 +228,41 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     name: 'cancelExecution',
     method: 'POST',
     path: '/api/apps/{app_id}/testing-agent/executions/{execution_id}/cancel',
-    summary: 'Cancel a run of a test, and close its browser',
-    description: 'Waits up to 5 seconds. `already_terminal`: the run had ended before.',
+    summary: 'Cancel a test run and close its browser',
+    description:
+      'Waits up to 5 seconds for the browser to close. `already_terminal` is true if the run had ended before.',
     credentials: writeCredentials,
     access: executionGuard,
     limit: changes,
     work: 'outside',
     heldSeconds: 10,
+    repeat: 'safe',
     audits: ['test_run.cancelled'],
     answers: { 200: CancelledExecution },
     handle: ({ db, access, now }) => cancelExecution(db, deps, access, now),
   }),
+];
+
+const reportRoutes = (deps: RouteDeps): Route[] => [
   route({
     name: 'getTestReport',
     method: 'GET',
     path: '/api/apps/{app_id}/testing-agent/analysis/{execution_id}',
-    summary: 'Read the report of a run of a test',
-    description: 'Its addresses of screenshots and traces are good for an hour.',
+    summary: 'Read the report of a test run',
+    description: 'The addresses of screenshots and traces in the report expire after an hour.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: reads,
     answers: { 200: TestReport },
     refusals: [{ status: 404, code: 'report_not_found' }],
-    handle: ({ db, access, params, now }) => getTestReport(db, deps.addressOf, access, params.execution_id, now),
+    handle: ({ db, access, params, now }) => getTestReport(db, access, deps.addressOf, params.execution_id, now),
   }),
   route({
     name: 'getTestEvidence',
     method: 'GET',
     path: '/api/apps/{app_id}/testing-agent/evidence/{execution_id}/{file}',
-    summary: 'Fetch a screenshot or a trace, at an address of a report',
+    parameterTexts: { file: { text: 'The file name of the screenshot or trace.', example: '1-4.jpg' } },
+    summary: 'Fetch a screenshot or trace at an address from a report',
     credentials: open,
     access: anyone,
     limit: perMinute(300, 'address'),
@@ -247,7 +270,7 @@ export const browserTestRoutes = (deps: RouteDeps): Route[] => [
     query: EvidenceQuery,
     headers: ['Content-Disposition'],
     answers: { 200: media(imageType, 'A screenshot') },
-    alsoAnswers: [media(traceType, 'A trace of Playwright')],
+    alsoAnswers: [media(traceType, 'A Playwright trace')],
     refusals: [{ status: 404, code: 'report_not_found' }],
     handle: ({ params, query, now }) => getTestEvidence(deps, { params, query }, now),
   }),

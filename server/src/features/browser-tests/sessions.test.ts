@@ -1,4 +1,4 @@
-// Leases of browsers with real rows and processes: who prolongs them, and what closes those that nobody closes.
+// Tests browser leases with real rows and processes: how leases are renewed, and how abandoned browsers are closed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
@@ -45,7 +45,7 @@ const processes: ChildProcess[] = [];
 afterAll(() => {
   for (const process of processes) process.kill('SIGKILL');
 });
-/** A process that looks like a browser of this session, in a group of its own. */
+/** Starts a process that looks like this session's browser, in its own process group. */
 async function startProcess({ id }: { id: string }): Promise<() => boolean> {
   const child = spawn(
     process.execPath,
@@ -56,14 +56,12 @@ async function startProcess({ id }: { id: string }): Promise<() => boolean> {
     },
   );
   processes.push(child);
-  await expect
-    .poll(async () => (await listSessionsOnHost()).some((each) => each.id === id), { timeout: 10_000 })
-    .toBe(true);
+  await expect.poll(async () => (await listSessionsOnHost()).some((each) => each.id === id)).toBe(true);
   return () => child.exitCode === null && child.signalCode === null;
 }
 
 describe('the job on every worker', () => {
-  it('leaves a browser whose lease goes on, and one of another installation', async () => {
+  it('leaves a browser whose lease continues, and one of another installation', async () => {
     const session = await insert();
     const [isOpen, isForeign] = [await startProcess(session), await startProcess({ id: newId() })];
     await reap();
@@ -117,7 +115,7 @@ describe('the job on every worker', () => {
     expect([isOpen(), await findReason(session)]).toEqual([false, 'lease_ended']);
   });
 
-  it('closes others although one can not be killed', async () => {
+  it('closes others although one cannot be killed', async () => {
     const [stuck, other] = [await insert({ isKilled: true }), await insert({ isKilled: true })];
     const killOnHost = async (id: string) => {
       if (id === stuck.id) throw new Error('still there');
@@ -140,14 +138,13 @@ describe('the job on every worker', () => {
 describe('a lease', () => {
   const keep = (session: { workspace_id: string; id: string }, more: object = {}) =>
     keepLease(db, { times: { ...usualTimes, renewMs: 50, ...more } }, session);
-  const waitForLoss = (lease: { lost: AbortSignal }) =>
-    expect.poll(() => lease.lost.aborted, { timeout: 10_000 }).toBe(true);
+  const waitForLoss = (lease: { lost: AbortSignal }) => expect.poll(() => lease.lost.aborted).toBe(true);
 
   it('is prolonged until it is stopped', async () => {
     const session = await insert({ leaseSeconds: 1 });
     const { lease_until } = await find(session);
     const lease = keep(session);
-    await expect.poll(async () => (await find(session)).lease_until > lease_until, { timeout: 10_000 }).toBe(true);
+    await expect.poll(async () => (await find(session)).lease_until > lease_until).toBe(true);
     lease.stop();
     expect(lease.lost.aborted).toBe(false);
   });
@@ -201,7 +198,7 @@ describe('the browser of a run', () => {
       .orderBy('id', 'desc')
       .selectAll()
       .executeTakeFirstOrThrow();
-  /** While `work` runs, the database refuses to change a column of a session. */
+  /** Makes the database refuse changes to a column of `browser_sessions` while `work` runs. */
   async function withRefused(column: 'process_id' | 'closed_at', work: () => Promise<void>): Promise<void> {
     await sql`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
       create trigger refuse before update of ${sql.ref(column)} on browser_sessions execute function refuse()`.execute(
@@ -211,14 +208,14 @@ describe('the browser of a run', () => {
   }
   const listIdsOnHost = async () => (await listSessionsOnHost()).map(({ id }) => id);
 
-  it('is closed if its process can not be saved', async () => {
+  it('is closed if its process cannot be saved', async () => {
     const { run, lease } = await newRun();
     await withRefused('process_id', () => expect(lease()).rejects.toThrow('refused'));
     const { id, close_reason } = await findNewest(run);
     expect([close_reason, (await listIdsOnHost()).includes(id)]).toEqual(['ended', false]);
   });
 
-  it('is closed although that can not be saved: its lease ends', async () => {
+  it('is closed although that cannot be saved: its lease ends', async () => {
     const { run, lease } = await newRun();
     const leased = await lease();
     if (typeof leased === 'string') throw new Error(leased);

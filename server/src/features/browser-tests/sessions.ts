@@ -1,5 +1,5 @@
-// Owns the browsers that runs lease (docs/internals/browser-tests.md#leases). A row says who has a browser and until when; a worker
-// that can't prolong its lease closes its browser itself, and a job closes what is left behind.
+// The browsers that runs lease (docs/internals/browser-tests.md#leases). A row records which worker has a browser
+// and until when. A worker that can't renew its lease closes its browser. A job closes abandoned browsers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserSession, BrowserSessions, OpenedSession } from '../../gateways/browser/session/types.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
@@ -26,9 +26,9 @@ import { RunStopped } from './watch.ts';
 
 export interface LeaseDeps {
   readonly sessions: BrowserSessions;
-  /** The name of this host, as the rows have it. */
+  /** This host's name, as stored in the rows. */
   readonly host: string;
-  /** The origin of the API, which apps call. */
+  /** The API's origin, which apps send requests to. */
   readonly apiOrigin: string;
   readonly wake: Pick<WakeUps, 'notify'>;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface LeaseDeps {
 export interface LeasedBrowser {
   readonly id: string;
   readonly session: BrowserSession;
-  /** Aborted if the browser crashed, or if the lease was lost: the browser is being closed then. */
+  /** Aborted if the browser crashed, or if the lease was lost and the browser is closing. */
   readonly lost: AbortSignal;
   /** Closes the browser and ends the lease. */
   close(): Promise<void>;
@@ -48,7 +48,7 @@ type Unavailable = Extract<OpenedSession, { outcome: 'unavailable' }>['reason'];
 
 const pauseMs = 1_000;
 
-/** Tries until there is a browser, or the time for it is over. */
+/** Tries until a browser is available or the time is up. */
 export async function leaseBrowser(
   db: Db,
   deps: LeaseDeps,
@@ -57,7 +57,7 @@ export async function leaseBrowser(
 ): Promise<LeasedBrowser | Unavailable> {
   const until = performance.now() + deps.times.browserMs;
   for (;;) {
-    const opened = await openBrowser(db, deps, execution, signal, until - performance.now());
+    const opened = await openBrowser(db, deps, execution, until - performance.now(), signal);
     if (typeof opened !== 'string') return opened;
     const isFinal = opened === 'not_configured' || opened === 'cancelled' || performance.now() + pauseMs > until;
     if (isFinal || signal.aborted) return opened;
@@ -69,12 +69,12 @@ async function openBrowser(
   db: Db,
   deps: LeaseDeps,
   execution: ExecutionRow,
-  signal: AbortSignal,
   timeoutMs: number,
+  signal: AbortSignal,
 ): Promise<LeasedBrowser | Unavailable> {
   const { workspace_id } = execution;
   const key = { workspace_id, id: newId() };
-  // Under the lock of the run: whoever has ended or cancelled it knows that it gets no browser any more.
+  // The row is inserted while the run is locked, so no browser can start after the run has ended or been cancelled.
   await asOwner(db, execution, async (db, { cancel_requested_at }) => {
     if (cancel_requested_at !== null) throw new RunStopped('cancelled');
     await insertSession(db, execution, { id: key.id, host: deps.host }, deps.clock.now());
@@ -82,7 +82,7 @@ async function openBrowser(
   const lease = keepLease(db, deps, key);
   const close = async (reason: CloseReason) => {
     lease.stop();
-    // The browser is gone. If that can't be saved, the lease ends and the job closes the row.
+    // The browser has exited. If this can't be saved, the lease expires and the job closes the row.
     await saveClosed(db, key, reason, deps.clock.now()).catch(() => {});
     deps.wake.notify(toRunTopic(execution.id));
   };
@@ -107,7 +107,7 @@ async function openBrowser(
     session,
     lost: AbortSignal.any([lease.lost, crashed.signal]),
     async close() {
-      lease.stop(); // if the browser can't be closed, its lease ends, and the job kills it
+      lease.stop(); // if the browser can't be closed, the lease expires and the job kills it
       await session.close().catch(throwNotClosed);
       await close(crashed.signal.aborted ? 'crashed' : 'ended');
     },
@@ -122,8 +122,8 @@ async function openBrowser(
 }
 
 /**
- * Prolongs the lease until it is stopped. It is lost if the row counts as closed, if somebody asks to kill the browser, or if the
- * database was silent for so long that others may count it as closed.
+ * Renews the lease until it is stopped. The lease is lost if the row is closed, if the browser is to be killed, or if
+ * the database has been unresponsive for so long that others may consider the lease expired.
  */
 export function keepLease(db: Db, { times }: Pick<LeaseDeps, 'times'>, key: SessionKey) {
   const lost = new AbortController();
@@ -141,7 +141,7 @@ export function keepLease(db: Db, { times }: Pick<LeaseDeps, 'times'>, key: Sess
   const keep = async () => {
     while (!stopped.signal.aborted && !lost.signal.aborted) {
       await sleep(times.renewMs, undefined, { signal: stopped.signal }).catch(() => {});
-      if (!stopped.signal.aborted) await renew().catch(() => {}); // `silence` decides how long that may go on
+      if (!stopped.signal.aborted) await renew().catch(() => {}); // `silence` limits how long failures may continue
     }
     clearInterval(silence);
   };
@@ -155,21 +155,27 @@ export function keepLease(db: Db, { times }: Pick<LeaseDeps, 'times'>, key: Sess
   };
 }
 
-/** The browser of a run is closed, because its lease could not be prolonged. */
+/** Thrown when the run's browser was closed because its lease could not be renewed. */
 class LeaseLost extends Error {}
 export class BrowserCrashed extends Error {}
 
-/** Processes of the browser are still there. The run must not end yet: who deletes its flow relies on that. */
+/**
+ * Thrown if some browser processes are still running. The run must not end before they do, because deleting its flow
+ * relies on that.
+ */
 export class BrowserNotClosed extends Error {}
 
 function throwNotClosed(cause: unknown): never {
   throw new BrowserNotClosed('the browser could not be closed', { cause });
 }
 
-/** If that fails, `LeasedBrowser.close` will say so. */
+/** If this fails, `LeasedBrowser.close` reports it. */
 export const closeSoon = (session: BrowserSession): void => void session.close().catch(() => {});
 
-/** Closes browsers of this run that earlier workers on this host left behind. Those of other hosts end with their lease. */
+/**
+ * Closes browsers that earlier workers left behind on this host for this run. Browsers on other hosts are closed when
+ * their leases expire.
+ */
 export async function closeEarlierSessions(db: Db, deps: LeaseDeps, execution: ExecutionRow): Promise<void> {
   for (const session of await listOpenSessions(db, execution)) {
     if (session.host !== deps.host) continue;
@@ -178,23 +184,23 @@ export async function closeEarlierSessions(db: Db, deps: LeaseDeps, execution: E
   }
 }
 
-// ---- closing what nobody closes
+// ---- closing abandoned browsers
 
 const perRun = 100;
-/** How long others wait for the workers of a host to kill the browsers there. */
+/** How long the workers on a host have to kill its browsers before other hosts close the rows. */
 const graceSeconds = 15;
 
 type ReapDeps = Pick<LeaseDeps, 'sessions' | 'host'>;
 
 const listBrowsers = async ({ sessions }: ReapDeps) => (sessions.configured ? sessions.listOnHost() : []);
 
-/** Asks the database only if there are browsers on this host. */
+/** Queries the database only if this host has browsers. */
 export const reapBrowsers = async (db: Db, deps: ReapDeps, now: Date): Promise<number> =>
   (await listBrowsers(deps)).length > 0 ? reapSessions(db, deps, now) : 0;
 
 /**
- * On every worker. A process of a browser on this host stays only if its row is open and its lease goes on. A process without a row
- * belongs to another installation: a row is there before its browser.
+ * Runs on every worker. Kills browser processes on this host whose row is closed or whose lease has expired. A process
+ * without a row belongs to another installation, because the row is inserted before the browser starts.
  */
 export async function reapSessions(db: Db, deps: ReapDeps, now: Date): Promise<number> {
   const onHost = await listBrowsers(deps);
@@ -212,9 +218,9 @@ export async function reapSessions(db: Db, deps: ReapDeps, now: Date): Promise<n
       await deps.sessions.killOnHost(session.id);
       await saveClosed(db, session, session.has_ended_lease ? 'lease_ended' : 'killed', now);
     } catch (error) {
-      failures.push(error); // it keeps no other from being closed
+      failures.push(error); // the others are still closed
     }
-  const abandoned = await closeAbandonedSessions(db, graceSeconds, now, perRun);
+  const abandoned = await closeAbandonedSessions(db, graceSeconds, perRun, now);
   if (failures.length > 0) throw failures[0];
   return due.length + abandoned;
 }

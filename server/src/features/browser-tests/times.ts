@@ -1,20 +1,23 @@
-// Owns how long tests wait for what. Tests of Plinth itself shorten some of it.
+// The timeouts for tests. Plinth's own tests shorten some of them.
 
 export interface TestTimes {
-  /** For a browser, once a worker has claimed the run. */
+  /** The maximum time to get a browser after the run has been claimed. */
   readonly browserMs: number;
-  /** From the first browser to the end. */
+  /** The maximum time from when the run first has a browser until it ends. */
   readonly runMs: number;
-  /** In the queue. */
+  /** The maximum time in the queue. */
   readonly queueMs: number;
-  /** How long cancelExecution waits for the end. */
+  /** How long cancelExecution waits for the run to end. */
   readonly cancelWaitMs: number;
-  /** How long deleteFlow waits for the browser to be closed, and after which time it is killed. */
+  /** How long deleteFlow waits for the browser to close, and after what time the browser is killed. */
   readonly deleteWaitMs: number;
   readonly killAfterMs: number;
-  /** How long a check may take to hold. */
+  /** How long a check may take to become true. */
   readonly checkMs: number;
-  /** Between two renewals of a lease, and after which silence the worker closes its browser itself. */
+  /**
+   * The interval between lease renewals, and how long a worker may go without a renewal before it closes its own
+   * browser.
+   */
   readonly renewMs: number;
   readonly silenceMs: number;
 }

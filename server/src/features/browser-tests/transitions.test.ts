@@ -1,4 +1,4 @@
-// Which status may follow which: the list in the code and the trigger of the database agree, for every pair.
+// Tests that the code and the database trigger allow the same status transitions.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
@@ -10,7 +10,7 @@ const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
 const app = await world.appOf(owner, workspace);
 
-/** A run with this status, as a trigger would never let it become. */
+/** Inserts a run directly with this status. The trigger only checks updates. */
 async function insertRun(status: Status): Promise<string> {
   const id = newId();
   await sql`insert into test_executions (id, workspace_id, app_id, flow_id, flow_name, flow_revision, goal, role, url, status,

@@ -1,4 +1,5 @@
-// Owns which status of a run may follow which (docs/internals/browser-tests.md#statuses). Pure. The database enforces the same.
+// The allowed transitions between run statuses (docs/internals/browser-tests.md#statuses). The database enforces
+// the same transitions.
 
 export const statuses = [
   'pending',
@@ -25,5 +26,5 @@ export const transitions: Readonly<Record<Status, readonly Status[]>> = {
 
 export const isTerminal = (status: Status): boolean => transitions[status].length === 0;
 
-/** The statuses that may become this one. */
+/** Lists the statuses from which this status can be reached. */
 export const listSources = (to: Status): Status[] => statuses.filter((from) => transitions[from].includes(to));

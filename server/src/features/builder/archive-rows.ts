@@ -1,4 +1,4 @@
-// Owns the description of the builder chat's messages in an archive.
+// Defines how the builder chat's messages are stored in an archive.
 import { z } from 'zod';
 import { ToolCall } from '../../core/turns/messages.ts';
 import { type ArchiveTable, counter, owner, refersTo, time, unsharedRowId } from '../../kit/archive/columns.ts';

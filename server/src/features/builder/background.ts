@@ -1,33 +1,39 @@
-// Owns the queue of turns. A worker runs a turn to its end, which turn.ts writes in a transaction of its own; the queue only
-// learns that the row is done. A turn that fails again and again, or that crashes its workers, is given up here.
+// The turn queue. A worker runs a turn until it ends, and turn.ts writes the end in its own transaction. A turn
+// that keeps failing, or that crashes its workers, is dead-lettered here.
+import { ClaimLost } from '../../core/turns/claim.ts';
+import { type WatchDeps, watchTurn } from '../../core/turns/watch.ts';
 import { type Queue, retries } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
-import { WakeableSleep, type WakeUps } from '../../kit/background/workers/wake.ts';
-import { classifyFailure } from '../../kit/db/failures.ts';
-import type { Db } from '../../tables.ts';
 import { turnQueue } from './chat.ts';
-import { ClaimLost, deadLetterTurn, toStopTopic } from './end.ts';
+import { deadLetterTurn, toStopTopic } from './end.ts';
 import { hasTurnEnded, removeOldTurns, type TurnRow } from './store/turns.ts';
 import { runTurn, type TurnRunDeps } from './turn.ts';
 
 export interface TurnQueueDeps extends TurnRunDeps {
-  readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
+  readonly wake: TurnRunDeps['wake'] & WatchDeps['wake'];
 }
 
 export const createTurnQueue = (deps: TurnQueueDeps): Queue<TurnRow> => ({
   name: turnQueue,
   owner: 'workspace_id',
-  // A run mostly waits for the model, but holds the files that it has changed.
+  byHand: {
+    retry: 'The turn has ended and its credits were refunded. Send the message again with sendChatMessage.',
+    cancel: 'Stop the turn with stopChat.',
+  },
+  // A run mostly waits for the model, but it keeps its changed files in memory.
   concurrency: 32,
   perOwner: 8,
-  quarantineAfter: 5, // runs take minutes: two unrelated crashes must not make turns run one at a time
+  quarantineAfter: 5, // runs take minutes, so two unrelated crashes must not quarantine a turn
   timeoutMs: 10 * 60 * 1000,
   retryMs: retries(500, 2_000, 5_000),
   async run(turn, { db, signal }) {
     if (turn.ended_date !== null) return {}; // stopped before it was claimed
-    const watch = watchForEnd(db, turn, deps);
+    // Stops model calls if the turn is ended elsewhere.
+    const watch = watchTurn(toStopTopic(turn.id), deps, async () =>
+      (await hasTurnEnded(db, turn)) ? new ClaimLost() : undefined,
+    );
     try {
-      await runTurn(db, turn, deps, AbortSignal.any([signal, watch.signal]));
+      await runTurn(db, deps, turn, AbortSignal.any([signal, watch.signal]));
     } catch (error) {
       if (!(error instanceof ClaimLost)) throw error;
     } finally {
@@ -36,45 +42,15 @@ export const createTurnQueue = (deps: TurnQueueDeps): Queue<TurnRow> => ({
     return {};
   },
   async onDeadLetter(db, turn) {
-    await deadLetterTurn(db, turn, platformError, deps, deps.clock.now());
+    await deadLetterTurn(db, deps, turn, platformError, deps.clock.now());
   },
 });
 
 const platformError = {
   source: 'builder',
   message:
-    'An error of the platform kept this turn from finishing. Nothing was saved, and nothing is charged. Send your message again; if it happens again, tell the operator.',
+    'This turn could not finish because of an internal error. Nothing was saved or charged. Send your message again. If it happens again, contact the operator.',
   refunds: true,
 } as const;
-
-const maxPollMs = 1_000;
-
-/** Its signal is aborted when somebody else has ended the turn, so that no more is asked of the model. */
-function watchForEnd(db: Db, turn: TurnRow, { wake }: TurnQueueDeps) {
-  const ended = new AbortController();
-  const closed = new AbortController();
-  const idle = new WakeableSleep();
-  const unlisten = wake.listen(toStopTopic(turn.id), idle.wake);
-  const watch = async () => {
-    while (!closed.signal.aborted) {
-      await idle.sleep(Math.min(wake.pollMs(), maxPollMs), closed.signal);
-      if (closed.signal.aborted) return;
-      const hasEnded = await hasTurnEnded(db, turn).catch((error: unknown) => {
-        if (classifyFailure(error) === undefined) throw error;
-        return false; // while the database is unavailable, the turn goes on
-      });
-      if (hasEnded) return ended.abort(new ClaimLost());
-    }
-  };
-  const watching = watch();
-  watching.catch(() => {}); // the turn's own statements will meet the same error
-  return {
-    signal: ended.signal,
-    close() {
-      closed.abort();
-      unlisten();
-    },
-  };
-}
 
 export const turnJobs: readonly Job[] = [{ name: 'remove old chat turns', everyMs: 60_000, run: removeOldTurns }];

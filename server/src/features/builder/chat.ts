@@ -1,5 +1,5 @@
-// Owns the chat of an app: starting a turn with a person's message, stopping it, and reading the messages
-// (docs/api/builder-chat.md). A worker runs the turn: turn.ts.
+// An app's chat: starting a turn with a person's message, stopping it, and reading the messages
+// (docs/api/builder-chat.md). A worker runs the turn (turn.ts).
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { saveAppStatus } from '../../core/identity/apps.ts';
 import type { NewMessage } from '../../core/turns/messages.ts';
@@ -13,25 +13,25 @@ import { stopTurn } from './end.ts';
 import { insertMessage, toChatKey } from './store/messages.ts';
 import { findRunningTurn, insertTurn, type TurnRow } from './store/turns.ts';
 
-/** The queue table of turns, and its wake-up topic. */
+/** The name of both the turn queue's table and its wake-up topic. */
 export const turnQueue = 'chat_turns';
 
 export interface ChatDeps {
   readonly wake: Pick<WakeUps, 'notify'>;
 }
 
-/** The message, the turn and the app's status are written in one transaction. */
+/** Writes the message, the turn and the app's status in one transaction. */
 export function startTurn(
   db: Db,
+  { wake }: ChatDeps,
   access: AppAccess,
   sent: NewMessage,
-  { wake }: ChatDeps,
   now: Date,
 ): Promise<TurnRow> {
   const { content, file_urls = [] } = sent;
   return transaction(db, async (db) => {
     const chat = toChatKey(access);
-    // Locks the app's row, so that of two messages sent at once the second finds the turn of the first.
+    // Locks the app's row. If two messages are sent concurrently, the second finds the first one's turn.
     await saveAppStatus(db, chat, { status_state: 'processing', status_message: '', status_error_source: null });
     if ((await findRunningTurn(db, chat)) !== undefined) throw appBusy();
     const id = newId();
@@ -49,9 +49,9 @@ const appBusy = () =>
     'The assistant is still working on this app. Wait until it has finished, or stop it with stopChat.',
   );
 
-/** Ends the turn that is running. After the answer nothing of it can be saved any more. */
-export async function stopChat(db: Db, access: AppAccess, deps: ChatDeps, now: Date) {
+/** Ends the running turn. After this, none of the turn's changes can be saved. */
+export async function stopChat(db: Db, deps: ChatDeps, access: AppAccess, now: Date) {
   const turn = await findRunningTurn(db, toChatKey(access));
-  const stopped = turn !== undefined && (await stopTurn(db, turn, deps, now));
+  const stopped = turn !== undefined && (await stopTurn(db, deps, turn, now));
   return stopped ? { stopped } : unchanged({ stopped });
 }

@@ -1,16 +1,16 @@
-// Owns showing a turn's changes of files to people, as a unified diff that is cut where it becomes too long.
+// Shows people a turn's changes to files and entities, as a unified diff that is cut if it is too long.
 import { createTwoFilesPatch } from 'diff';
 
 export interface FileDifference {
   readonly path: string;
   readonly existed: boolean;
-  /** Null: the file did not exist, or was not text. */
+  /** Null if the file did not exist or was not text. */
   readonly before: string | null;
-  /** Null: the file is deleted. */
+  /** Null if the file was deleted. */
   readonly after: string | null;
 }
 
-// Comparing takes time in proportion to the length times the number of differences.
+// The comparison time is proportional to the length multiplied by the number of differences.
 const maxCompared = { characters: 256 * 1024, differences: 2_000, totalMs: 400 };
 const maxShown = { file: 8_000, total: 60_000 };
 

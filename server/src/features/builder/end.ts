@@ -1,14 +1,16 @@
-// Owns ending a turn. One transaction writes the assistant's message, a message of the platform that says why if the turn did
-// not simply finish, the app's status, the credits to give back and the end of the turn.
+// Ends a turn. One transaction writes the assistant's message, the app's status, the refund, and the turn's end.
+// If the turn did not finish normally, the transaction also writes a platform message with the reason.
 import { saveAppStatus } from '../../core/identity/apps.ts';
+import { ClaimLost } from '../../core/turns/claim.ts';
 import { toTurnTopic } from '../../core/turns/delta-writer.ts';
 import { prepareFindProgress, type ToolCall } from '../../core/turns/deltas.ts';
 import { toTokens } from '../../core/turns/messages.ts';
+import { settleStep } from '../../core/turns/step-costs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import { computeStepCredits, refundSteps, settleStep } from './costs.ts';
+import { computeCredits, refundSteps, toSpend } from './costs.ts';
 import { readHistory } from './history.ts';
 import { buildPrompt } from './prompt.ts';
 import { type Reply, type StepRecord, shortenReply, sumUsage, toReply, toShownReply } from './step.ts';
@@ -20,52 +22,59 @@ export interface EndDeps {
   readonly wake: Pick<WakeUps, 'notify'>;
 }
 
-/** Why a turn has failed. */
+/** Why a turn failed. */
 export interface TurnFailure {
   readonly source: 'builder' | 'paywall' | 'model';
-  /** For the person: what happened and what to do next. */
+  /** Tells the person what happened and what to do next. */
   readonly message: string;
-  /** Whether what was charged for its steps is given back. */
+  /** Whether the charges for the turn's steps are refunded. */
   readonly refunds: boolean;
 }
 
-/** The wake-up topic on which the worker that runs a turn learns that somebody else has ended it. */
+/** Thrown when the turn can't continue. */
+export class TurnFailed extends Error {
+  readonly failure: TurnFailure;
+
+  constructor(failure: TurnFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** The topic on which a turn's worker is told that the turn was ended elsewhere. */
 export const toStopTopic = (turnId: string): string => `stop:${turnId}`;
 
-/** Thrown if the turn was ended by somebody else, or is run by another worker. Whoever gets it must write nothing more. */
-export class ClaimLost extends Error {}
-
 /** Ends a turn that this worker runs. */
-export const failTurn = (db: Db, turn: TurnRow, failure: TurnFailure, deps: EndDeps, now: Date): Promise<void> =>
+export const failTurn = (db: Db, deps: EndDeps, turn: TurnRow, failure: TurnFailure, now: Date): Promise<void> =>
   transaction(db, async (db) => {
     await requireClaim(db, turn);
-    await writeFailure(db, turn, failure, deps, now);
+    await writeFailure(db, deps, turn, failure, now);
   });
 
 export async function requireClaim(db: Db, turn: TurnRow): Promise<void> {
   if ((await lockClaimedTurn(db, turn)) === undefined) throw new ClaimLost();
 }
 
-/** Ends a turn that no worker runs any more, if it has not ended yet. */
+/** Ends a turn that no worker is running, unless it has already ended. */
 export async function deadLetterTurn(
   db: Db,
+  deps: EndDeps,
   turn: TurnRow,
   failure: TurnFailure,
-  deps: EndDeps,
   now: Date,
 ): Promise<void> {
-  if ((await lockRunningTurn(db, turn)) !== undefined) await writeFailure(db, turn, failure, deps, now);
+  if ((await lockRunningTurn(db, turn)) !== undefined) await writeFailure(db, deps, turn, failure, now);
 }
 
-async function writeFailure(db: Db, turn: TurnRow, failure: TurnFailure, deps: EndDeps, now: Date): Promise<void> {
+async function writeFailure(db: Db, deps: EndDeps, turn: TurnRow, failure: TurnFailure, now: Date): Promise<void> {
   const steps = await listSteps(db, turn);
   await refundSteps(db, turn, steps, failure.refunds ? 'all' : 'open', now);
   const reply = toShownReply(listRecords(steps));
-  await writeEnd(db, turn, { steps, reply, note: failure.message, failure }, deps, now);
+  await writeEnd(db, deps, turn, { steps, reply, note: failure.message, failure }, now);
 }
 
-/** Ends a turn because somebody stopped it, in whichever process. Returns whether it was running. */
-export function stopTurn(db: Db, turn: TurnRow, deps: EndDeps, now: Date): Promise<boolean> {
+/** Ends a turn that a user stopped, whichever process runs it. Returns whether the turn was running. */
+export function stopTurn(db: Db, deps: EndDeps, turn: TurnRow, now: Date): Promise<boolean> {
   return transaction(db, async (db) => {
     const running = await lockRunningTurn(db, turn);
     if (running === undefined) return false;
@@ -73,21 +82,21 @@ export function stopTurn(db: Db, turn: TurnRow, deps: EndDeps, now: Date): Promi
     const streamed = await readStreamed(db, running, listRecords(steps));
     await settleStoppedStep(db, running, steps, streamed, now);
     const reply = shortenReply(joinReply(toReply(listRecords(steps)), streamed));
-    await writeEnd(db, running, { steps, reply, note: stoppedNote, failure: null }, deps, now);
+    await writeEnd(db, deps, running, { steps, reply, note: stoppedNote, failure: null }, now);
     afterCommit(db, () => deps.wake.notify(toStopTopic(turn.id)));
     return true;
   });
 }
 
-const stoppedNote = 'This turn was stopped. Nothing that it changed was saved.';
+const stoppedNote = 'This turn was stopped. None of its changes were saved.';
 
 const findProgress = prepareFindProgress('chat_turns');
 
-/** What was streamed of the step that is not recorded yet. */
+/** Reads the streamed part of the unrecorded step. */
 async function readStreamed(db: Db, turn: TurnRow, records: readonly StepRecord[]): Promise<Reply> {
   const recorded = toReply(records);
   const recordedIds = new Set(recorded.tool_calls.map(({ id }) => id));
-  const progress = await findProgress(db, turn, { claim: 0, seq: 0 }); // begins with the recorded steps
+  const progress = await findProgress(db, turn, { claim: 0, seq: 0 }); // includes the recorded steps
   const calls = new Map<string, ToolCall>();
   let text = '';
   for (const { delta } of progress?.deltas ?? []) {
@@ -101,11 +110,11 @@ async function readStreamed(db: Db, turn: TurnRow, records: readonly StepRecord[
 }
 
 const joinReply = (recorded: Reply, streamed: Reply): Reply => ({
-  content: recorded.content + streamed.content, // the streamed text begins with the empty line between them
+  content: recorded.content + streamed.content, // starts with the separating blank line
   tool_calls: [...recorded.tool_calls, ...streamed.tool_calls],
 });
 
-/** The model is paid for a step that is stopped, too: for what it was sent, and what it has said until then. */
+/** A stopped step is charged too: for its prompt, and for its output so far. */
 async function settleStoppedStep(
   db: Db,
   turn: TurnRow,
@@ -115,13 +124,13 @@ async function settleStoppedStep(
 ): Promise<void> {
   const step = steps.find(({ record }) => record === null);
   if (step === undefined) return;
-  // No worker runs it: the model has failed, or the worker was killed.
+  // No worker is running the step. The model failed or the worker was killed.
   if (turn.claimed_slot === null) return refundSteps(db, turn, steps, 'open', now);
   const records = listRecords(steps);
   const { promptTokens } = buildPrompt(await readHistory(db, turn), records);
   const said = tool_calls.reduce((sum, { arguments_string }) => sum + arguments_string.length, content.length);
-  const credits = computeStepCredits(records, promptTokens + toTokens(said));
-  await settleStep(db, turn, step, credits, now);
+  const credits = computeCredits(records, promptTokens + toTokens(said));
+  await settleStep(db, toSpend(turn), step, credits, now);
 }
 
 export const listRecords = (steps: readonly StepRow[]): StepRecord[] =>
@@ -130,7 +139,7 @@ export const listRecords = (steps: readonly StepRow[]): StepRecord[] =>
 interface WrittenEnd {
   readonly steps: readonly StepRow[];
   readonly reply: Reply;
-  /** What the platform tells the person; null: nothing. */
+  /** The platform's message to the person, or null if there is none. */
   readonly note: string | null;
   readonly failure: TurnFailure | null;
 }
@@ -138,12 +147,12 @@ interface WrittenEnd {
 /** Call this in a transaction that has locked the turn. */
 export async function writeEnd(
   db: Db,
+  { wake }: EndDeps,
   turn: TurnRow,
   { steps, reply, note, failure }: WrittenEnd,
-  { wake }: EndDeps,
   now: Date,
 ): Promise<void> {
-  // First of all, because it locks the app's row, and with it the positions of messages.
+  // Must come first, because it locks the app's row, and that lock also protects message positions.
   await saveAppStatus(db, turn, {
     status_state: failure === null ? 'ready' : 'error',
     status_message: failure?.message ?? '',

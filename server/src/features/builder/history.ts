@@ -1,4 +1,4 @@
-// Owns what the model is told of the chat before a turn: the newest messages, with what became of the turns.
+// The chat history that the model sees in a turn: the newest messages, including earlier turns' outcomes.
 import type { ToolCall } from '../../core/turns/deltas.ts';
 import { buildHistory, historyLimits } from '../../core/turns/messages.ts';
 import type { StepMessage } from '../../gateways/language-model/index.ts';
@@ -11,10 +11,10 @@ interface HistoryMessage {
   readonly content: string;
 }
 
-/** What people and the assistant said, without the calls of tools. */
+/** A message from a person or the assistant, without tool calls. */
 type SaidMessage = Extract<StepMessage, { role: 'user' | 'assistant' }>;
 
-/** The messages up to the one that the turn answers, oldest first. */
+/** Returns the messages up to the one that started the turn, oldest first. */
 export async function readHistory(db: Db, turn: TurnRow): Promise<SaidMessage[]> {
   const message = await findMessage(db, turn, turn.message_id);
   if (message === undefined) throw new Error('the message of the turn does not exist');
@@ -26,7 +26,7 @@ export async function readHistory(db: Db, turn: TurnRow): Promise<SaidMessage[]>
 
 type RecentMessage = Awaited<ReturnType<typeof listRecentMessages>>[number];
 
-/** What the platform said is told as part of the assistant's side, so that the model knows what was not saved. */
+/** Platform messages are presented as the assistant's, so the model knows which changes were not saved. */
 function toHistoryMessage({ role, content, file_urls, tool_calls }: RecentMessage) {
   if (role === 'user') return { role, content, file_urls };
   const saved = (tool_calls as ToolCall[]).find(isSavedRevision);
@@ -39,10 +39,10 @@ function toHistoryMessage({ role, content, file_urls, tool_calls }: RecentMessag
   };
 }
 
-// A model can only call for it in vain: there is no such tool.
+// The model can't fake this call, because no tool has this name.
 const isSavedRevision = ({ name, status }: ToolCall): boolean => name === 'save_revision' && status === 'success';
 
-/** Models expect the two sides to take turns. */
+/** Models expect user and assistant messages to alternate. */
 function mergeSpeakers(messages: readonly HistoryMessage[]): HistoryMessage[] {
   const merged: HistoryMessage[] = [];
   for (const message of messages) {

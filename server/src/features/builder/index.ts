@@ -1,4 +1,4 @@
-// The entry point of the builder: a chat in which an assistant builds an app, by changing its files and entities.
+// Entry point for the builder, a chat in which an assistant builds an app by changing its files and entities.
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { Db } from '../../tables.ts';
 import { createTurnQueue, type TurnQueueDeps, turnJobs } from './background.ts';
@@ -14,8 +14,8 @@ export const builder = (deps: BuilderDeps) => ({
   routes: chatRoutes(deps),
   queues: [createTurnQueue({ ...deps, starter: readStarter() })],
   jobs: turnJobs,
-  /** Sends the first message of an app, in the transaction that creates it. */
+  /** Sends an app's first message, in the transaction that creates the app. */
   startChat: async (db: Db, access: AppAccess, content: string, now: Date): Promise<void> => {
-    await startTurn(db, access, { content }, deps, now);
+    await startTurn(db, deps, access, { content }, now);
   },
 });

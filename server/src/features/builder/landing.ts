@@ -1,5 +1,5 @@
-// Owns landing a turn: what it has changed becomes one revision of the app, in the transaction that ends the turn. All of it is
-// saved, or nothing.
+// Lands a turn: its changes become one revision of the app, in the transaction that ends the turn. Either all
+// changes are saved or none.
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { incrementRevision } from '../../core/identity/apps.ts';
@@ -9,99 +9,130 @@ import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type FileDifference, showDifferences } from './diff.ts';
-import type { Draft, DraftDeps } from './draft.ts';
-import { type EndDeps, failTurn, listRecords, requireClaim, type TurnFailure, writeEnd } from './end.ts';
+import type { AppSignUp, Draft, DraftDeps, HeldSchemas, SchemaDocument, SignUpChange } from './draft.ts';
+import { type EndDeps, failTurn, listRecords, requireClaim, TurnFailed, type TurnFailure, writeEnd } from './end.ts';
+import { noteHeld, saveHeldRules } from './held-rules.ts';
 import { toShownReply } from './step.ts';
 import { listSteps } from './store/steps.ts';
 import type { TurnRow } from './store/turns.ts';
 
-export type LandingDeps = EndDeps & DraftDeps;
+export type LandingDeps = EndDeps & DraftDeps & { readonly signUp: AppSignUp };
 
-/** Thrown in the transaction to save nothing. */
-class LandingRefused extends Error {
-  readonly failure: TurnFailure;
-  constructor(message: string) {
-    super(message);
-    this.failure = { source: 'builder', message, refunds: false };
-  }
-}
-
-/** Saves the draft and ends the turn. If that is refused, nothing is saved, and the turn ends with the reason. */
+/** Saves the draft and ends the turn. If saving is refused, nothing is saved and the turn ends with the reason. */
 export async function landTurn(
   db: Db,
-  turn: TurnRow,
-  access: AppAccess,
-  draft: Draft,
   deps: LandingDeps,
+  access: AppAccess,
+  { turn, draft }: { readonly turn: TurnRow; readonly draft: Draft },
   now: Date,
 ): Promise<void> {
   try {
-    const differences = (await readDifferences(db, access, draft, deps)).filter(isChange);
-    const shown = showDifferences(differences); // takes time, so not in the transaction
+    // All of this is slow, so it is done outside the transaction, which refuses if anything has changed meanwhile.
+    const differences = (await readDifferences(db, deps, access, draft)).filter(isChange);
+    const schemas = await readSchemaChanges(db, deps, access, draft, now);
+    const shown = showDifferences([...schemas.differences, ...differences]);
     await transaction(db, async (db) => {
       await requireClaim(db, turn);
       const current = await findAccessOnBehalf(db, turn, turn.app_id, 'editor');
-      if (current === undefined) throw new LandingRefused(accessLost);
-      const isSaved = draft.isChanged && (differences.length > 0 || draft.changedSchemas.size > 0);
-      const revision = isSaved ? await saveDraft(db, current, draft, deps, now) : undefined;
+      if (current === undefined) throw refuseLanding(accessLost);
+      const isRevision = draft.isChanged && differences.length + schemas.differences.length > 0;
+      const revision = await saveDraft(db, deps, current, { draft, schemas, isRevision }, now);
+      if (draft.signUp !== undefined) await saveSignUp(db, deps, current, draft.signUp, now);
       const steps = await listSteps(db, turn);
       const reply = toShownReply(listRecords(steps));
-      const saved = revision === undefined ? [] : [describeRevision(revision, draft, differences, shown)];
+      const saved = revision === undefined ? [] : [describeRevision(revision, schemas, differences, shown)];
       const tool_calls = [...reply.tool_calls, ...saved];
-      const note = revision === undefined && reply.content === '' ? noAnswer : null;
-      await writeEnd(db, turn, { steps, reply: { ...reply, tool_calls }, note, failure: null }, deps, now);
+      const isUnchanged = revision === undefined && draft.signUp === undefined;
+      const noteAnswer = isUnchanged && reply.content === '' ? noAnswer : null;
+      const note = schemas.held.length > 0 ? noteHeld(schemas.held) : noteAnswer;
+      await writeEnd(db, deps, turn, { steps, reply: { ...reply, tool_calls }, note, failure: null }, now);
     });
   } catch (error) {
-    await failTurn(db, turn, toFailure(error), deps, now);
+    await failTurn(db, deps, turn, toFailure(error), now);
   }
 }
 
+/** Thrown in the transaction to roll back all changes. */
+const refuseLanding = (message: string) => new TurnFailed({ source: 'builder', message, refunds: false });
+
 export const accessLost =
-  'Nothing was saved: the person who sent the message lost access, signed out or revoked the token, or the app was deleted. Ask somebody who may change this app to send it again.';
-const noAnswer = 'The assistant gave no answer. Nothing was changed.';
+  'Nothing was saved because the app was deleted, or the person who sent the message lost access, signed out or revoked the token. Ask someone who can edit this app to send the message again.';
+const noAnswer = 'The assistant did not reply. Nothing was changed. Send your message again.';
 
 /**
- * A storage quota, a limit of files or entities, or a deleted app is a Problem, whose message says what to do. An entity that was
- * valid when the assistant wrote it can be invalid by now if the platform was updated meanwhile.
+ * A Problem reports a storage quota, a limit on files or entities, or a deleted app. Its message tells the person what
+ * to do. An entity that was valid when the assistant wrote it may have become invalid through a platform update.
  */
 function toFailure(error: unknown): TurnFailure {
-  if (error instanceof LandingRefused) return error.failure;
+  if (error instanceof TurnFailed) return error.failure;
   if (error instanceof Problem)
     return { source: 'builder', message: `Nothing was saved. ${error.message}`, refunds: false };
   if (error instanceof ValidationError) {
     const faults = error.faults.slice(0, 5).map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
     return {
       source: 'builder',
-      message: `Nothing was saved, because an entity is not valid. ${faults.join('; ')}. Send your message again.`,
+      message: `Nothing was saved because an entity is not valid. ${faults.join('; ')}. Send your message again.`,
       refunds: false,
     };
   }
   throw error;
 }
 
-/** Returns the revision. */
+interface DraftToSave {
+  readonly draft: Draft;
+  readonly schemas: SchemaChanges;
+  /** False if the turn changed nothing, or only proposes rules. */
+  readonly isRevision: boolean;
+}
+
+/** Returns the new revision, if there is one. */
 async function saveDraft(
   db: Db,
-  access: AppAccess,
-  draft: Draft,
   { files, schemas }: LandingDeps,
+  access: AppAccess,
+  { draft, schemas: changes, isRevision }: DraftToSave,
   now: Date,
-): Promise<number> {
-  if (draft.changedSchemas.size > 0) await schemas.lock(db, access); // before the app's row, as everybody does
-  const revision = await incrementRevision(db, access, now);
-  await refuseConflicts(db, access, draft, { files, schemas });
-  await schemas.apply(db, access, [...draft.changedSchemas.values()], revision, now);
-  const changes = [...draft.changedFiles].map(([path, text]) => ({ path, text }));
-  await files.apply(db, access, changes, revision, now);
+): Promise<number | undefined> {
+  const entities = [...draft.changedSchemas.keys()];
+  if (!isRevision && entities.length === 0) return undefined;
+  if (entities.length > 0) await schemas.lock(db, access); // always locked before the app's row
+  const revision = isRevision ? await incrementRevision(db, access, now) : undefined;
+  await refuseConflicts(db, { files, schemas }, access, { draft, changes });
+  if (revision !== undefined) await schemas.apply(db, access, changes.documents, revision, now);
+  if (entities.length > 0) {
+    const revisions = new Map((await schemas.list(db, access)).map(({ name, revision }) => [name, revision]));
+    await saveHeldRules(db, access, { entities, held: changes.held, revisions }, now);
+  }
+  if (revision === undefined) return undefined;
+  const changedFiles = [...draft.changedFiles].map(([path, text]) => ({ path, text }));
+  await files.apply(db, access, changedFiles, revision, now);
   return revision;
 }
 
-/** Refuses if somebody else has changed a file or schema since the turn first saw it. The app's row is locked. */
+/** Refuses if someone else has changed the setting since the assistant read it. */
+async function saveSignUp(
+  db: Db,
+  { signUp }: LandingDeps,
+  access: AppAccess,
+  { mode, seen }: SignUpChange,
+  now: Date,
+): Promise<void> {
+  if ((await signUp.read(db, access)).mode !== seen)
+    throw refuseLanding(
+      'Someone else changed who may sign up while this turn was running, so nothing was saved. Send your message again.',
+    );
+  await signUp.save(db, access, mode, now);
+}
+
+/** Throws if a file or schema has changed since the turn first saw it. The app's row must be locked. */
 async function refuseConflicts(
   db: Db,
-  access: AppAccess,
-  { changedFiles, changedSchemas, seen }: Draft,
   { files, schemas }: Pick<LandingDeps, 'files' | 'schemas'>,
+  access: AppAccess,
+  {
+    draft: { changedFiles, changedSchemas, seen },
+    changes: { withoutRecords },
+  }: { readonly draft: Draft; readonly changes: SchemaChanges },
 ): Promise<void> {
   const versions = new Map((await files.list(db, access)).map(({ path, sha256 }) => [path, sha256]));
   const revisions = new Map((await schemas.list(db, access)).map(({ name, revision }) => [name, revision]));
@@ -110,20 +141,22 @@ async function refuseConflicts(
     ...[...changedSchemas.keys()]
       .filter((name) => (revisions.get(name) ?? 0) !== seen.schemas.get(name))
       .map((name) => `the entity ${name}`),
+    // Rules for signed-in users were not held because there were no records that they could open.
+    ...(await schemas.listWithRecords(db, access, withoutRecords)).map((name) => `the records of ${name}`),
   ];
   if (conflicts.length === 0) return;
   const listed = conflicts.slice(0, 5).join(', ') + (conflicts.length > 5 ? ' and others' : '');
-  throw new LandingRefused(
-    `Somebody else changed ${listed} while this turn was running, so nothing was saved. Send your message again: the assistant then works on what is there now.`,
+  throw refuseLanding(
+    `Someone else changed ${listed} while this turn was running, so nothing was saved. Send your message again, and the assistant will work with the latest version.`,
   );
 }
 
-/** Read before the transaction: if a file differs by then, the landing is refused anyway. */
+/** Runs before the transaction. If a file changes in the meantime, the landing is refused. */
 async function readDifferences(
   db: Db,
+  { files }: LandingDeps,
   access: AppAccess,
   { changedFiles }: Draft,
-  { files }: LandingDeps,
 ): Promise<FileDifference[]> {
   const stored = new Map((await files.read(db, access, [...changedFiles.keys()])).map((file) => [file.path, file]));
   return [...changedFiles].map(([path, after]) => {
@@ -133,7 +166,31 @@ async function readDifferences(
   });
 }
 
-/** False for a file that the turn has changed back, or written and deleted again. */
+type SchemaChanges = HeldSchemas & { readonly differences: readonly FileDifference[] };
+
+async function readSchemaChanges(
+  db: Db,
+  { schemas }: LandingDeps,
+  access: AppAccess,
+  { changedSchemas }: Draft,
+  now: Date,
+): Promise<SchemaChanges> {
+  const stored = new Map((await schemas.list(db, access)).map(({ name, document }) => [name, document]));
+  const changes = await schemas.separate(db, access, [...changedSchemas.values()], now);
+  const differences = changes.documents.map((document): FileDifference => {
+    const name = String(document.name);
+    const before = stored.get(name);
+    const texts = { before: before === undefined ? null : toText(before), after: toText(document) };
+    return { path: `entity ${name}`, existed: before !== undefined, ...texts };
+  });
+  return { ...changes, differences: differences.filter(isChange) };
+}
+
+/** The rules come first, because a long difference is cut. */
+const toText = ({ name, rls, ...rest }: SchemaDocument): string =>
+  `${JSON.stringify({ name, rls, ...rest }, null, 2)}\n`;
+
+/** False for a file that the turn changed back, or that it created and then deleted. */
 const isChange = ({ existed, before, after }: FileDifference): boolean =>
   after === null ? existed : !existed || before !== after;
 
@@ -141,7 +198,7 @@ const maxListedPaths = 100;
 
 function describeRevision(
   revision: number,
-  draft: Draft,
+  { documents, held }: SchemaChanges,
   differences: readonly FileDifference[],
   shown: string,
 ): ToolCall {
@@ -154,7 +211,10 @@ function describeRevision(
     created: pick(({ existed }) => !existed),
     changed: pick(({ existed, after }) => existed && after !== null),
     deleted: pick(({ after }) => after === null),
-    entities: [...draft.changedSchemas.keys()],
+    entities: documents.map(({ name }) => name),
+    ...(held.length > 0 && {
+      held: held.map(({ entity, operation, principal }) => ({ entity, operation, principal })),
+    }),
   };
   return {
     id: 'save_revision',

@@ -1,4 +1,4 @@
-// Owns what the model is sent for a step: the instructions, the tools, the chat before the turn, and what was done in it.
+// The prompt for a step: the instructions, the tools, the chat before the turn, and the turn's earlier steps.
 import { z } from 'zod';
 import { toTokens } from '../../core/turns/messages.ts';
 import { countCharacters } from '../../core/turns/step-messages.ts';
@@ -9,15 +9,16 @@ import { ask } from './tools/ask.ts';
 import { checkPageTool } from './tools/check-page.ts';
 import { entityTools } from './tools/entities.ts';
 import { fileTools } from './tools/files.ts';
+import { signUpTools } from './tools/sign-up.ts';
 import type { BuilderTool } from './tools/tool.ts';
 
-export const tools: readonly BuilderTool[] = [...fileTools, ...entityTools, checkPageTool, ask];
+export const tools: readonly BuilderTool[] = [...fileTools, ...entityTools, ...signUpTools, checkPageTool, ask];
 
 const toolsLength = JSON.stringify(
   tools.map((tool) => ({ ...tool, parameters: z.toJSONSchema(tool.parameters) })),
 ).length;
 
-/** The messages, and an estimate of the tokens of all that is sent. */
+/** Returns the messages, and an estimate of the whole prompt's tokens. */
 export function buildPrompt(
   history: readonly StepMessage[],
   records: readonly StepRecord[],

@@ -1,5 +1,5 @@
-// Owns streaming a turn to whoever follows it: the texts of its steps with an empty line between them, as they are joined when it
-// has ended, and its tool calls, shortened.
+// Streams a turn to its readers: the steps' texts, separated by blank lines as in the final message, and
+// shortened tool calls.
 import type { DeltaWriter } from '../../core/turns/delta-writer.ts';
 import type { ToolCall } from '../../core/turns/deltas.ts';
 import { type StepRecord, shortenCall } from './step.ts';
@@ -28,7 +28,7 @@ export function createReplyWriter(deltas: DeltaWriter) {
     endParagraph,
     addParagraph,
     addCall,
-    /** A step that is recorded already. */
+    /** Adds a step that is already recorded. */
     addStep({ content, tool_calls, checks, question }: StepRecord): void {
       addParagraph(content);
       for (const call of [...tool_calls, ...checks]) addCall(call);

@@ -1,29 +1,41 @@
-// Owns the HTTP contract of the builder chat.
+// The builder chat's HTTP contract.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { builtAppAs } from '../../core/auth/guards/app.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { builtAppAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import type { FollowDeps } from '../../core/turns/follow.ts';
-import { NewMessage } from '../../core/turns/messages.ts';
+import type { FollowDeps } from '../../core/turns/answer.ts';
 import { createSendHandlers } from '../../core/turns/send.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
-import { items } from '../../kit/http/shapes.ts';
 import { type ChatAnswerDeps, createTurnKind } from './answer.ts';
 import { stopChat } from './chat.ts';
-import { ChatMessage, ChatQuery, ChatStopped, ChatTurn, presentMessage } from './contract.ts';
+import {
+  Chat,
+  ChatQuery,
+  ChatStopped,
+  ChatTurn,
+  HeldRulesAnswer,
+  HeldRulesAnswered,
+  NewChatMessage,
+  presentHeldRule,
+  presentMessage,
+} from './contract.ts';
+import type { AppSchemas } from './draft.ts';
+import { answerHeldRule } from './held-rules.ts';
+import { findHeldRule, listHeldRules } from './store/held-rules.ts';
 import { listMessages, toChatKey } from './store/messages.ts';
 
 export interface ChatRouteDeps extends ChatAnswerDeps, FollowDeps {
-  readonly wake: ChatAnswerDeps['wake'] & FollowDeps['wake'];
   readonly cursors: Cursors;
+  readonly schemas: AppSchemas;
 }
 
-/** The events of a turn, as `data:` of each. A comment line is sent every 15 seconds to keep the connection open. */
+/** A turn's events, each sent as `data:`. A comment line every 15 seconds keeps the connection open. */
 const turnStream = media('text/event-stream', 'The turn as it runs', {
   type: 'string',
   description:
-    'Server-sent events with an `id` for `Last-Event-ID`. `message.created` and `message.completed`: a message; `message.delta`: `{"text": "…"}`, to be appended; `tool_call`: a tool call; `message.reset`: discard the deltas so far; `turn.completed`: the same object as without a stream; `error`: a problem.',
+    'Server-sent events with an `id` for `Last-Event-ID`. `message.created` and `message.completed` contain a message, `message.delta` a text to append (`{"text": "…"}`), `tool_call` a tool call, and `error` a problem. `message.reset` means that the deltas so far must be discarded. `turn.completed` contains the same object as a response without a stream.',
 });
 
 export const chatRoutes = (deps: ChatRouteDeps): Route[] => [
@@ -38,29 +50,51 @@ export const chatRoutes = (deps: ChatRouteDeps): Route[] => [
     limit: perMinute(120, 'caller'),
     work: 'slow',
     query: ChatQuery,
-    answers: { 200: items(ChatMessage) },
+    answers: { 200: Chat },
     refusals: [cursorRefusal],
     handle: async ({ db, access, query, now }) => {
       const binding = ['getChat', access.app.id, access.caller.credential_id];
       const after = deps.cursors.open(query.cursor, binding, now);
       const rows = await listMessages(db, toChatKey(access), query.limit, after);
-      return deps.cursors.page(rows, query.limit, binding, now, presentMessage, ({ position }) => [position]);
+      const page = deps.cursors.page(rows, query.limit, binding, now, presentMessage, ({ position }) => [position]);
+      return { ...page, held_rules: (await listHeldRules(db, access)).map(presentHeldRule) };
     },
   }),
   route({
     name: 'stopChat',
     method: 'POST',
     path: '/api/apps/{app_id}/chat/stop',
-    summary: 'Stop the turn of the chat that is running; nothing that it changed is saved',
-    description: '`stopped` is false if no turn was running, with `X-Changed: false`.',
+    summary: "Stop the running turn of an app's chat; nothing that it changed is saved",
+    description: 'If no turn was running, `stopped` is false, and the response has `X-Changed: false`.',
     credentials: writeCredentials,
     access: builtAppAs('editor'),
     limit: perMinute(60, 'caller'),
+    repeat: 'safe',
     audits: 'nothing',
     answers: { 200: ChatStopped },
-    handle: ({ db, access, now }) => stopChat(db, access, deps, now),
+    handle: ({ db, access, now }) => stopChat(db, deps, access, now),
   }),
+  answerHeldRules(deps),
 ];
+
+const heldRuleGuard = nestedResource(builtAppAs('editor'), 'held_rule', findHeldRule, 'held_id');
+
+const answerHeldRules = (deps: ChatRouteDeps): Route =>
+  route({
+    name: 'answerHeldRules',
+    method: 'POST',
+    path: '/api/apps/{app_id}/chat/held-rules/{held_id}',
+    summary: 'Apply or drop a rule that the assistant proposed and that would open data',
+    description: 'Applying creates one revision. After 409 `held_rules_outdated`, the proposal can only be dropped.',
+    credentials: writeCredentials,
+    access: heldRuleGuard,
+    limit: perMinute(60, 'caller'),
+    body: HeldRulesAnswer,
+    audits: { sometimes: ['entity_schema.updated', 'entity_schema.rule_dropped'] },
+    answers: { 200: HeldRulesAnswered },
+    refusals: [{ status: 409, code: 'held_rules_outdated' }],
+    handle: ({ db, access, body, now }) => answerHeldRule(db, deps, access, body, now),
+  });
 
 const sendChatMessage = (deps: ChatRouteDeps): Route =>
   route({
@@ -70,19 +104,26 @@ const sendChatMessage = (deps: ChatRouteDeps): Route =>
     alsoAnswers: [turnStream],
     method: 'POST',
     path: '/api/apps/{app_id}/chat/message',
+    parameterTexts: {
+      'Idempotency-Key': {
+        text: 'A value that you choose once per message; a repeat with the same value joins the turn that the first request started.',
+        example: 'message-4711',
+      },
+    },
     summary: 'Build an app by chat: send a message to its assistant',
     description:
-      'Responds when the turn has ended, after at most 10 minutes. A turn that failed answers 200 with `status.state` `error`, and nothing of it is saved. With `Accept: text/event-stream` the turn is streamed as `message.created`, `message.delta`, `tool_call`, `message.reset` (discard the deltas so far), `message.completed` and `turn.completed`, or `error`. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
+      'Responds when the turn has ended, after at most 10 minutes. If the turn fails, the response is 200 with `status.state` `error`, and nothing is saved. With `Accept: text/event-stream` the turn is streamed. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
     needsWorker: true,
     credentials: writeCredentials,
     access: builtAppAs('editor'),
     limit: perMinute(20, 'caller+app'),
     idempotency: 'optional',
-    body: NewMessage,
+    body: NewChatMessage,
     audits: { sometimes: ['app.files_changed', 'entity_schema.created', 'entity_schema.updated'] },
     answers: { 200: ChatTurn },
     refusals: [
       { status: 409, code: 'app_busy' },
+      { status: 429, code: 'too_many_streams' },
       { status: 504, code: 'reply_timeout' },
     ],
     ...createSendHandlers(createTurnKind(deps), deps),

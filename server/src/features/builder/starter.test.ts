@@ -1,4 +1,4 @@
-// Tests that the starter is complete in itself. How it works and looks is tested in a browser: test/e2e/starter.test.ts.
+// Tests that the starter is self-contained. test/e2e/starter.test.ts tests its behaviour and appearance in a browser.
 import { expect, it } from 'vitest';
 import { readStarter } from './starter.ts';
 
@@ -23,7 +23,7 @@ it('loads only files that it has, and those of the platform', () => {
   expect(missing).toEqual([]);
 });
 
-it('needs neither inline scripts nor inline styles, so that the app can have a strict content security policy', () => {
+it('needs neither inline scripts nor inline styles, so the app can have a strict content security policy', () => {
   const page = starter.get('public/index.html') ?? '';
   expect(page).not.toMatch(/<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/);
 });

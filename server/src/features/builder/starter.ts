@@ -1,11 +1,11 @@
-// Owns the starter: the files that an empty app begins with. A small static app with a sign-in form, no build step, and the
-// runtime client that is served below /_plinth/.
+// The starter, an empty app's initial files: a small static app with a sign-in form, no build step, and the
+// runtime client that is served under /_plinth/.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('./starter', import.meta.url));
 
-/** The text of each file by its path in the app. */
+/** Returns the files' texts, keyed by path in the app. */
 export function readStarter(): ReadonlyMap<string, string> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   const paths = entries

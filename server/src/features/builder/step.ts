@@ -1,36 +1,27 @@
-// Owns the record of a step: one call of the model, the tools that it asked for, and what they changed. A turn that is run
-// again after a crash is rebuilt from the records of its steps.
+// A step's record: the model's text, its tool calls, and the changes they made.
 import type { ToolCall } from '../../core/turns/deltas.ts';
+import type { StepRecord as RecordedStep } from '../../core/turns/loop.ts';
 import { toValidUsage } from '../../core/turns/messages.ts';
-import { listKnownCalls, shorten, shortenArguments, shortenOldest } from '../../core/turns/step-messages.ts';
+import { shorten, shortenArguments, shortenOldest } from '../../core/turns/step-messages.ts';
 import type { StepMessage, Usage } from '../../gateways/language-model/index.ts';
 import type { DraftChanges } from './draft.ts';
 
-export interface StepRecord extends DraftChanges {
-  readonly content: string;
-  /** With their results as the model gets them. */
-  readonly tool_calls: readonly ToolCall[];
-  /** Whether the model had to stop because its output became too long. */
-  readonly is_cut: boolean;
-  /** Null if the model did not report it. */
-  readonly usage: Usage | null;
-  /** As reported, or else as estimated. */
-  readonly tokens: number;
-  readonly model: string;
-  /** What each tool call was, and on which state of the draft: a repeated key means that nothing has changed in between. */
-  readonly call_keys: readonly string[];
-  /** The checks after the model said that it is done. */
+export interface StepRecord extends RecordedStep, DraftChanges {
+  /** The checks that run after the model reports that it is done. */
   readonly checks: readonly ToolCall[];
-  /** What the person is asked; null: nothing. */
+  /** The question for the person, or null if there is none. */
   readonly question: string | null;
 }
 
-/** What a step without tool calls means: the model is done, unless its output was cut. */
+/** A step without tool calls means that the model is done, unless its output was cut off. */
 export const isFinish = ({ tool_calls, is_cut }: StepRecord): boolean => tool_calls.length === 0 && !is_cut;
 
 const hasErrors = ({ checks }: StepRecord): boolean => checks.some(({ status }) => status === 'error');
 
-/** Whether no more steps follow: the person was asked, or the model is done and its one round of corrections is over. */
+/**
+ * Whether the turn is over: either the person was asked a question, or the model is done and its changes have no errors
+ * or have already been corrected once.
+ */
 export function isComplete(steps: readonly StepRecord[]): boolean {
   const last = steps.at(-1);
   if (last === undefined) return false;
@@ -38,7 +29,7 @@ export function isComplete(steps: readonly StepRecord[]): boolean {
   return isFinish(last) && (!hasErrors(last) || steps.filter(isFinish).length > 1);
 }
 
-/** Null if a step has none, or the sum is beyond belief. */
+/** Null if a step reports no usage, or if the sum is implausible. */
 export function sumUsage(steps: readonly StepRecord[]): Usage | null {
   let [prompt_tokens, completion_tokens] = [0, 0];
   for (const { usage } of steps) {
@@ -50,8 +41,8 @@ export function sumUsage(steps: readonly StepRecord[]): Usage | null {
 }
 
 /**
- * The messages that the model gets after the conversation: what it said in this turn, and what the tools answered. Once all of
- * it becomes too long, long texts in arguments and results are left out, the oldest first.
+ * The messages that follow the conversation in the prompt: the model's output in this turn, and its tools' results. If
+ * they are too long, long texts in arguments and results are omitted, oldest first.
  */
 export function toStepMessages(steps: readonly StepRecord[], historyCharacters: number): StepMessage[] {
   return shortenOldest(steps.flatMap(toMessages), historyCharacters);
@@ -76,19 +67,11 @@ function toMessages(step: StepRecord): StepMessage[] {
 }
 
 const cutNote =
-  'Your output was cut off because it became too long. Go on from there, with less in one answer: one file at a time.';
+  'Your output was cut off because it became too long. Continue from there, with less in one answer: one file at a time.';
 const correctionNote =
   'Your changes were checked, and errors were found. Correct them, then finish with your summary. There is no second round.';
 
-/** The keys of the calls whose results the model still gets. The others it is told to make again if it needs them. */
-export function listKnownCallKeys(steps: readonly StepRecord[], historyCharacters: number): string[] {
-  const known = listKnownCalls(toStepMessages(steps, historyCharacters));
-  return steps.flatMap(({ tool_calls, call_keys }) =>
-    call_keys.filter((_key, index) => known.has(tool_calls[index]?.id ?? '')),
-  );
-}
-
-// ---- what people see
+// ---- the reply shown to people
 
 const maxShown = { content: 200_000, argument: 1_000, results: 2_000, calls: 400_000 };
 
@@ -97,7 +80,7 @@ export interface Reply {
   readonly tool_calls: readonly ToolCall[];
 }
 
-/** The text of a turn, and its tool calls, shortened for people. The model got them in full. */
+/** A turn's text and tool calls, shortened for display. The model received them in full. */
 export const toShownReply = (steps: readonly StepRecord[]): Reply => shortenReply(toReply(steps));
 
 export function toReply(steps: readonly StepRecord[]): Reply {
@@ -112,7 +95,7 @@ export const shortenReply = ({ content, tool_calls }: Reply): Reply => ({
 
 const joinParagraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
 
-/** Shortens each call, and after a total length leaves out arguments and results. */
+/** Shortens each call. Once the total length is exceeded, arguments and results are omitted. */
 function shortenAll(calls: readonly ToolCall[]): ToolCall[] {
   let remaining = maxShown.calls;
   return calls.map((call) => {

@@ -1,4 +1,4 @@
-// What the assistant's tools do and refuse. Each known failure of agents that edit files has a test with its name here.
+// Tests the assistant's tools and their refusals. Each known failure of file-editing agents has its own test.
 import { describe, expect, it } from 'vitest';
 import {
   callTools,
@@ -12,7 +12,7 @@ import {
 
 const { scriptSteps, createApp, send, putFile, readFile, listPaths, getApp, world, token } = await startChatWorld();
 
-/** Runs these calls in one turn, one step each, and returns what the tools answered. */
+/** Runs these calls in one turn, one per step, and returns their results. */
 async function runTools(app: { id: string }, ...toolCalls: [string, object | string][]): Promise<string[]> {
   const requests = scriptSteps(...toolCalls.map((call) => callTools(call)), say());
   const got = await send(app);
@@ -116,6 +116,8 @@ it('tools have one name everywhere: those that the instructions name are those t
     'list_entities',
     'read_entity',
     'save_entity',
+    'read_sign_up',
+    'set_sign_up',
     'check_page',
     'ask',
   ]);
@@ -179,7 +181,7 @@ describe('endless loops', () => {
     expect(requests.length).toBe(3);
     expect(listCalls(got).map(({ status }) => status)).toEqual(['error', 'error', 'error']);
     expect(listMessages(got).at(-1)).toContain(
-      'system: The assistant repeated the same call three times without getting further. Nothing was saved.',
+      'system: The assistant made the same call three times without making progress. Nothing was saved.',
     );
   });
 
@@ -216,7 +218,7 @@ describe('a call that the model got wrong', () => {
     ['lines that end before they begin', ['read_file', { path: 'a', from_line: 3, to_line: 2 }], 'to_line must be'],
     ['a search for everything', ['search_files', { text: '**' }], 'The text must contain something beside *.'],
     ['an edit without a change', ['edit_file', { path: 'a', old_text: 'x', new_text: 'x' }], 'There is no file'],
-  ] as const)('gets %s as a result, and the turn goes on', async (_what, call, message) => {
+  ] as const)('gets %s as a result, and the turn continues', async (_what, call, message) => {
     const app = await createApp();
     const [result] = await runTools(app, call as unknown as [string, object]);
     expect(result).toContain(message);
@@ -249,19 +251,19 @@ describe('a call that the model got wrong', () => {
     expect(await readFile(app, 'public/a.txt')).toBe('nul and half \ufffd end');
   });
 
-  it('can not write more than a file may have', async () => {
+  it('cannot write more than a file may have', async () => {
     const app = await createApp();
     const [result] = await runTools(app, writeFile('public/a.txt', 'x'.repeat(5 * 1024 * 1024 + 1)));
     expect(result).toBe('A file can have at most 5242880 bytes.');
   });
 
-  it('can not write more than 20 MiB in a turn', async () => {
+  it('cannot write more than 20 MiB in a turn', async () => {
     const app = await createApp();
     const big = (n: number) => writeFile(`public/${n}.txt`, String(n).repeat(5 * 1024 * 1024 - 1));
     const results = await runTools(app, big(1), big(2), big(3), big(4), big(5));
     expect(results.at(-1)).toContain('This turn has written 20 MiB');
     expect((await listPaths(app)).length).toBe(4);
-  }, 30_000);
+  });
 });
 
 describe('reading', () => {
@@ -308,7 +310,7 @@ describe('reading', () => {
       ['edit_file', { path: 'public/small.txt', old_text: 'a', new_text: 'bb', replace_all: true }],
     );
     expect(large).toBe(
-      'Files above 1 MiB can not be edited. Put what you change into a smaller file of its own, or replace the whole file with write_file.',
+      'Files above 1 MiB cannot be edited. Put what you change into a smaller file of its own, or replace the whole file with write_file.',
     );
     expect(tooLong).toBe('A file can have at most 5242880 bytes.');
     expect(several).toContain('old_text occurs more than 10 times, first at lines 1, 1,');
@@ -361,13 +363,14 @@ describe('entities', () => {
       writeFile('public/a.js', 'let a;'),
     );
     expect(saved).toBe(
-      "Created.\nNo rule: update, delete. Users of the app and anonymous callers can't do this until you write a rule.\nOpen to everybody, also without sign-in: read. Is this meant?",
+      "Created.\nNo rule: update, delete. Users of the app and anonymous callers can't do this until you write a rule.\nOpen to everybody, also without sign-in: read. Is this meant?\nHeld, because it would open data: read of Task, for callers who are not signed in. When you finish, this is not applied but proposed to the person, who decides. Say so in your summary. If it isn't meant, save the entity with narrower rules.",
     );
     expect(same).toBe('It is the same already.');
     expect(listed).toBe('Task: title, done');
     expect(JSON.parse(read ?? '')).toEqual({ name: 'Task', ...task });
     const got = await world.call('GET', `/api/apps/${app.id}/entity-schemas/Task`, { as: token });
-    expect(got.body).toMatchObject({ revision: 2, schema: { name: 'Task', ...task } });
+    const savedRules = { create: task.rls.create };
+    expect(got.body).toMatchObject({ revision: 2, schema: { name: 'Task', ...task, rls: savedRules } });
     expect((await getApp(app)).revision).toBe(2);
   });
 
@@ -416,6 +419,59 @@ describe('ask', () => {
   });
 });
 
+describe('sign-up', () => {
+  const readSettings = async (app: { id: string }) =>
+    (await world.call('GET', `/api/apps/${app.id}/auth/settings`, { as: token })).body;
+
+  it('is read as not chosen until somebody chooses it, and set when the turn is saved', async () => {
+    const app = await createApp();
+    expect(await runTools(app, ['read_sign_up', {}])).toEqual([
+      'Nobody can create an account. Nobody has chosen this: ask the person.',
+    ]);
+    expect(await runTools(app, ['set_sign_up', { who: 'everybody' }], ['read_sign_up', {}])).toEqual([
+      "This applies when the turn is saved: Nobody can create an account. This installation can't send e-mail, which signing up requires. Tell the person.",
+      "You chose in this turn: Nobody can create an account. This installation can't send e-mail, which signing up requires. Tell the person.",
+    ]);
+    expect(await readSettings(app)).toMatchObject({ sign_up: 'open', sign_up_in_effect: 'closed' });
+    expect(await runTools(app, ['set_sign_up', { who: 'nobody' }])).toEqual([
+      'This applies when the turn is saved: Nobody can create an account.',
+    ]);
+    expect(await runTools(app, ['read_sign_up', {}])).toEqual(['Nobody can create an account.']);
+  });
+
+  it('is saved even if the assistant says nothing, and the chat does not claim that nothing was changed', async () => {
+    const app = await createApp();
+    scriptSteps(callTools(['set_sign_up', { who: 'invited' }]), say(''));
+    const got = await send(app);
+    expect(await readSettings(app)).toMatchObject({ sign_up: 'invited' });
+    expect(JSON.stringify(listMessages(got))).not.toContain('Nothing was changed');
+  });
+
+  it('is not overwritten if someone else changes it meanwhile', async () => {
+    const app = await createApp();
+    scriptSteps(callTools(['set_sign_up', { who: 'everybody' }]), async () => {
+      await world.call('PATCH', `/api/apps/${app.id}/auth/settings`, { as: token, body: { sign_up: 'invited' } });
+      return say('Everybody may.');
+    });
+    expect((await send(app)).body.status).toMatchObject({ state: 'error', error_source: 'builder' });
+    expect(await readSettings(app)).toMatchObject({ sign_up: 'invited' });
+  });
+
+  it('stays as it is if the turn fails', async () => {
+    const app = await createApp();
+    scriptSteps(callTools(['set_sign_up', { who: 'everybody' }]), callTools(['list_files', {}]));
+    expect((await send(app)).body.status.state).toBe('error');
+    expect(await readSettings(app)).toMatchObject({ sign_up: 'closed' });
+  });
+
+  it('is not claimed to be open to everybody in an app that is not public', async () => {
+    const app = await createApp();
+    await world.call('PUT', `/api/apps/${app.id}`, { as: token, body: { public_settings: 'private_with_login' } });
+    await runTools(app, ['set_sign_up', { who: 'everybody' }]);
+    expect(await readSettings(app)).toMatchObject({ sign_up: 'open', sign_up_in_effect: 'closed' });
+  });
+});
+
 describe('the check before the end', () => {
   it('gives errors back to the model once, and shows what the last check found as it is', async () => {
     const app = await createApp();
@@ -455,12 +511,12 @@ describe('the check before the end', () => {
       ['check_page', {}],
       ['check_page', { path: '/none.html' }],
     );
-    expect(results[1]).toBe('The page was not looked at: this installation has no browser.');
-    expect(results[2]).toBe('The page was not looked at: /none.html is not a page of the app.');
+    expect(results[1]).toBe('The page was not checked: this installation has no browser.');
+    expect(results[2]).toBe('The page was not checked: /none.html is not a page of the app.');
   });
 });
 
-it('a model whose output was cut off goes on, and is asked for less', async () => {
+it('a model whose output was cut off continues, and is asked for less', async () => {
   const app = await createApp();
   const requests = scriptSteps({ text: 'I would like to', finish_reason: 'length' }, say('Done.'));
   const got = await send(app);

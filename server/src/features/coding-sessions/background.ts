@@ -1,16 +1,16 @@
-// Owns the queue of sessions, and the jobs that finish what processes left behind.
+// The session queue, and the jobs that clean up after lost workers.
 import { type Queue, retries } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
-import { deadLetterTurn } from './end.ts';
-import { SessionFault } from './fault.ts';
-import { findKept } from './kept.ts';
-import { removeLeftovers } from './provision.ts';
-import { sessionQueue } from './session.ts';
+import { sessionQueue } from './session/session.ts';
 import { removeOldCheckpoints } from './store/checkpoints.ts';
 import { isSessionClaimed, listOverdueCancels, overdueCancelDueInMs, type SessionRow } from './store/sessions.ts';
-import { crashed, runSession, type TurnDeps } from './turn.ts';
+import { deadLetterTurn } from './turn/end.ts';
+import { SessionFault } from './turn/fault.ts';
+import { findKept } from './turn/kept.ts';
+import { removeLeftovers } from './turn/provision.ts';
+import { crashed, runSession, type TurnDeps } from './turn/turn.ts';
 
 export interface SessionQueueDeps extends TurnDeps {
   readonly onTurn: (outcome: string, seconds: number) => void;
@@ -19,20 +19,24 @@ export interface SessionQueueDeps extends TurnDeps {
 export const createSessionQueue = (deps: SessionQueueDeps): Queue<SessionRow> => ({
   name: sessionQueue,
   owner: 'workspace_id',
-  // A run mostly waits for the model, but has a repository on the disk, and may run commands.
+  byHand: {
+    retry: 'The session keeps its saved work. Send it a message with sendSessionMessage.',
+    cancel: 'Cancel the session with cancelSession.',
+  },
+  // A run mostly waits for the model, but it keeps a repository on disk and may run commands.
   concurrency: 8,
   perOwner: 4,
-  quarantineAfter: 5, // runs take up to an hour: two unrelated crashes must not make sessions run one at a time
+  quarantineAfter: 5, // runs take up to an hour, so two unrelated crashes must not quarantine sessions
   timeoutMs: deps.limits.turnMs + 10 * 60_000,
   retryMs: retries(1_000, 5_000, 15_000),
   async run(session, { db, signal }) {
-    const row = await runSession(db, session, deps, signal);
+    const row = await runSession(db, deps, session, signal);
     if (row !== undefined) report(row, deps);
     return {};
   },
   async onDeadLetter(db, session, error) {
     const fault = error.startsWith('the worker crashed') ? crashed() : platformError();
-    const row = await deadLetterTurn(db, session, fault, deps, deps.clock.now());
+    const row = await deadLetterTurn(db, deps, { session, fault }, deps.clock.now());
     if (row !== undefined) report(row, deps);
   },
 });
@@ -40,10 +44,10 @@ export const createSessionQueue = (deps: SessionQueueDeps): Queue<SessionRow> =>
 const platformError = () =>
   new SessionFault(
     'internal_error',
-    'An error of the platform kept this session from finishing. What was saved is kept: send a message to go on. If it happens again, tell the operator.',
+    'This session could not finish because of an internal error. The saved work is kept. Send a message to continue. If it happens again, contact the operator.',
   );
 
-/** Turns that have ended, by how, with the time since they began. */
+/** Reports an ended turn's outcome and duration. */
 function report(
   { ended_at, turn_started_at, created_date, outcome, error_code, state }: SessionRow,
   deps: SessionQueueDeps,
@@ -54,10 +58,10 @@ function report(
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** A message may go on with what an ended session left unfinished. */
+/** How long a new message can resume an ended session's unfinished work. */
 const checkpointDays = 30;
 const rowsAtOnce = 500;
-// Those who wait for it get it after 20 seconds at the latest, although the git host is asked what is there.
+// Leaves enough time to query the git host, so a caller sees the cancellation within 20 seconds.
 const cancelMs = 12_000;
 const cancelsAtOnce = 20;
 const cancelsInParallel = 5;
@@ -81,15 +85,15 @@ export const sessionJobs = (deps: SessionQueueDeps): Job[] => [
   },
 ];
 
-/** The worker that should have stopped them is gone, or hangs: it can write nothing more. */
+/** Ends cancellations whose worker has crashed or hangs. The worker can then no longer write to the session. */
 async function endOverdueCancels(db: Db, deps: SessionQueueDeps, now: Date): Promise<number> {
   const overdue = await listOverdueCancels(db, new Date(now.getTime() - cancelMs), cancelsAtOnce);
   const end = async (session: SessionRow) => {
-    const kept = await findKept(db, session, deps);
-    const row = await transaction(db, (db) => deadLetterTurn(db, session, platformError(), deps, now, kept));
+    const kept = await findKept(db, deps, session);
+    const row = await transaction(db, (db) => deadLetterTurn(db, deps, { session, fault: platformError(), kept }, now));
     if (row !== undefined) report(row, deps);
   };
-  // A few at a time, so that they leave connections to the others; one that fails does not keep the rest.
+  // Ends only a few at a time, to leave connections for other work. If one fails, the others are still ended.
   const failures: unknown[] = [];
   const left = overdue.values();
   const endSome = async () => {

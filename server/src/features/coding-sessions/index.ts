@@ -1,32 +1,39 @@
-// Entry point of coding sessions: repositories of imported apps, and the sessions in which an agent works on them.
+// Entry point for coding sessions: imported apps' repositories, and the sessions in which an agent works on them.
 import { listenInTransaction } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
+import type { Metrics } from '../../kit/metrics.ts';
 import type { Db } from '../../tables.ts';
 import { createSessionQueue, type SessionQueueDeps, sessionJobs } from './background.ts';
-import { createSessionStops } from './cancel.ts';
-import { rewrapTokens } from './repository.ts';
+import { rewrapTokens } from './repository/repository.ts';
 import { codingSessionRoutes, type RouteDeps } from './routes.ts';
+import { createSessionStops } from './session/cancel.ts';
 import { removeOldEvents } from './store/events.ts';
 import { countSessions } from './store/sessions.ts';
 import { isEnded, states } from './transitions.ts';
-import { usualLimits, type WorkLimits } from './work/loop.ts';
+import { usualLimits, type WorkLimits } from './work/agent.ts';
 
-export { createSessionStops } from './cancel.ts';
+export { createSessionStops } from './session/cancel.ts';
 
-export { type Boundary, boundaries } from './deliver.ts';
-export type { WorkLimits } from './work/loop.ts';
+export { type Boundary, boundaries } from './turn/deliver.ts';
+export type { WorkLimits } from './work/agent.ts';
 
-export interface CodingSessionDeps extends RouteDeps, Omit<SessionQueueDeps, 'limits'> {
+export interface CodingSessionDeps extends RouteDeps, Omit<SessionQueueDeps, 'limits' | 'onTurn'> {
+  readonly metrics: Metrics;
   readonly masterKeyId: string;
   readonly wake: RouteDeps['wake'] & SessionQueueDeps['wake'];
   readonly model: SessionQueueDeps['model'];
   readonly gitHost: SessionQueueDeps['gitHost'];
-  /** Where they differ from the usual. */
+  /** Overrides the default limits. */
   readonly limits: Partial<WorkLimits> | undefined;
 }
 
-export function codingSessions({ limits, ...given }: CodingSessionDeps) {
-  const deps = { ...given, limits: { ...usualLimits, ...limits } };
+export function codingSessions({ limits, metrics, ...given }: CodingSessionDeps) {
+  const onTurn = metrics.addOutcomes(
+    'plinth_coding_turn',
+    'Turns of coding sessions, by outcome',
+    [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600],
+  );
+  const deps = { ...given, limits: { ...usualLimits, ...limits }, onTurn };
   const { stopMember } = createSessionStops(deps);
   return {
     routes: codingSessionRoutes(deps),

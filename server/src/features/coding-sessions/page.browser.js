@@ -1,18 +1,16 @@
 // The script of the page of a coding session. What it shows is text, whoever wrote it.
-const { create, fill, find, onSubmit, request, show, startPage } = window.page;
-
-const [, , appId, , sessionId] = location.pathname.split('/');
-const path = `/api/apps/${appId}/imported/sessions/${sessionId}`;
+const { create, fill, find, getMe, onSubmit, request, show, startPage } = window.page;
+const { connect, path, setPeople, setRequest, setState } = window.actions;
 
 const states = {
-  queued: ['Queued', '', 'It waits for a worker.'],
-  running: ['Working', 'active', 'An agent works on a copy of the repository.'],
-  needs_input: ['Waits for an answer', 'wait', 'The agent goes on when the question below is answered.'],
-  opening_pull_request: ['Opening the pull request', 'active', 'The branch is pushed.'],
+  queued: ['Queued', '', 'Waiting for a worker.'],
+  running: ['Working', 'active', 'An agent is working on a copy of the repository.'],
+  needs_input: ['Waiting for an answer', 'wait', 'The agent continues once the question below is answered.'],
+  opening_pull_request: ['Opening the pull request', 'active', 'The branch has been pushed.'],
   completed: ['Completed', 'good', 'The agent has finished.'],
   failed: ['Failed', 'bad', 'The agent could not finish.'],
-  cancelling: ['Being cancelled', 'wait', 'The agent is being stopped, within 20 seconds.'],
-  cancelled: ['Cancelled', '', 'The agent was stopped. A message goes on with the work.'],
+  cancelling: ['Cancelling', 'wait', 'The agent will stop within 20 seconds.'],
+  cancelled: ['Cancelled', '', 'The agent was stopped. Send a message to continue.'],
 };
 
 const outcomes = {
@@ -23,50 +21,66 @@ const outcomes = {
 const failures = {
   provisioning_failed: 'The sandbox did not start. Launch the session again.',
   repository_unavailable:
-    'The git host could not be reached, or refused the token. Check the connection of the repository, then launch again.',
-  branch_not_found: 'The branch does not exist. Launch again with another one.',
-  source_ref_not_found: 'The ref that the branch should start from does not exist. Launch again with another one.',
-  branch_conflict:
-    'Somebody else has changed the branch, so the work could not be joined with it. Launch a new session.',
-  push_rejected: 'The git host refused the push, because of a protection or a missing right. The log has its reason.',
-  pull_request_failed: 'The branch is pushed, but the git host refused the pull request. Send a message to try again.',
-  checkout_failed: 'The repository is too large or broken.',
-  credits_exhausted: 'The credits are used up. Send a message once there are more.',
-  turn_limit_reached: 'The agent has made as many steps as one turn may have. Send a message to go on.',
-  session_timeout: 'The agent has worked as long as one turn may take. Send a message to go on.',
-  input_timeout: 'The question was not answered within 7 days. Send a message to go on.',
-  sandbox_lost: 'The worker crashed twice at the same place. Launch the session again.',
-  model_unavailable: 'The language model could not be reached. Launch again later.',
+    'The git host could not be reached, or refused the token. Check the repository connection, then launch the session again.',
+  branch_not_found: 'The branch does not exist. Launch a new session with an existing branch.',
+  source_ref_not_found: 'The source ref does not exist. Launch a new session with an existing ref.',
+  branch_conflict: 'Someone else changed the branch, and the changes could not be merged. Launch a new session.',
+  push_rejected: 'The git host refused the push because of branch protection or a missing permission. See the log.',
+  pull_request_failed: 'The branch was pushed, but the git host refused the pull request. Send a message to try again.',
+  checkout_failed: 'The repository is too large or corrupt.',
+  credits_exhausted: 'The credits have run out. Send a message to continue once more are available.',
+  turn_limit_reached: 'The agent reached the step limit for one turn. Send a message to continue.',
+  session_timeout: 'The agent reached the time limit for one turn. Send a message to continue.',
+  input_timeout: 'The question was not answered within 7 days. Send a message to continue.',
+  sandbox_lost: 'The worker crashed twice at the same point. Launch the session again.',
+  model_unavailable: 'The language model could not be reached. Launch the session again later.',
   model_refused: 'The language model declined the task.',
-  internal_error: 'Something went wrong in the service. Launch the session again.',
+  internal_error: 'An internal error occurred. Launch the session again.',
 };
 
 const ended = ['completed', 'failed', 'cancelled'];
 
 /** The state that is shown, the version of the session in which it was so, and that of the last event. */
 let state;
+let title = '';
 let version = 0;
 let seen = 0;
 
 async function start() {
   const { status, headers, body, error } = await request('GET', path);
-  if (status === 401) return show('sign-in');
+  if (status === 401) return askToSignIn('');
   if (status === 403 || status === 404 || status === 400) return showMissing(error);
   if (error !== undefined) throw new Error(error);
+  await showPeople();
   showSession(body, Number(headers.get('x-session-version')));
-  await showInputRequest(body);
   show('session');
   void follow();
 }
 
+/** Reads who may answer, and the open question. */
+async function showPeople() {
+  const [me, { body, error }] = await Promise.all([getMe(), request('GET', `${path}/input-request`)]);
+  if (error !== undefined) throw new Error(error);
+  if (body.input_request !== null) setRequest(body.input_request);
+  setPeople({ me: me?.user.email, launchedBy: body.launched_by });
+}
+
 function showMissing(reason) {
-  fill('missing', `${reason} You must be signed in as somebody who may edit the app.`);
+  fill('missing', `${reason} Sign in as someone who can edit the app.`);
   show('missing');
+}
+
+function askToSignIn(reason) {
+  fill('sign-in-reason', reason);
+  show('sign-in');
 }
 
 onSubmit('sign-in', async (input) => {
   const { error } = await request('POST', '/api/auth/sign-in', input);
-  return error ?? start();
+  if (error !== undefined) return error;
+  signIns += 1;
+  find('sign-in').reset();
+  return start();
 });
 
 // ---- the session
@@ -74,9 +88,11 @@ onSubmit('sign-in', async (input) => {
 function showSession(session, newVersion) {
   ({ state } = session);
   version = newVersion;
+  setState(state);
   const [label, kind, explanation] = states[state] ?? [state, '', ''];
   const { pull_request, branch_name } = session;
-  fill('heading', pull_request?.title ?? `A task in ${session.repository_full_name}`);
+  title = session.title ?? title; // events of earlier releases have none
+  fill('heading', title);
   fill('state', label);
   find('badge').className = `badge ${kind}`;
   fill('explanation', outcomes[session.outcome] ?? failures[session.error_code] ?? explanation);
@@ -87,9 +103,8 @@ function showSession(session, newVersion) {
   showSummary(session.summary);
   showPullRequest(pull_request);
   fillOptional('kept', state === 'cancelled' ? describeKept(session) : null);
-  if (state !== 'needs_input') find('input-request').hidden = true;
-  fill('no-log', ended.includes(state) ? 'There is none. It is kept for 7 days after the end.' : 'Nothing yet.');
-  document.title = `${label}: ${pull_request?.title ?? session.repository_full_name}`;
+  fill('no-log', ended.includes(state) ? 'No log. Logs are kept for 7 days after a session ends.' : 'Nothing yet.');
+  document.title = `${label}: ${title}`;
 }
 
 /** The element `name` is hidden if there is no such text. */
@@ -117,67 +132,25 @@ function showPullRequest(pullRequest) {
 }
 
 function describeKept({ branch_name, pull_request }) {
-  if (branch_name === null) return 'Nothing ran, so there is nothing to keep.';
+  if (branch_name === null) return 'Nothing ran, so nothing was kept.';
   if (pull_request !== null)
     return `The branch ${branch_name} with its commits, and pull request #${pull_request.number}.`;
-  return `What was pushed to the branch ${branch_name}, if anything: the last line of the log says what. No pull request was opened.`;
+  return `Any commits that were pushed to the branch ${branch_name}. See the last line of the log. No pull request was opened.`;
 }
 
-// ---- the open question
+// ---- questions that were answered
 
-async function showInputRequest({ input_request_id }) {
-  if (input_request_id === null) return;
-  const { body, error } = await request('GET', `${path}/input-request`);
-  if (error === undefined && body.input_request !== null) showQuestions(body.input_request);
+const requests = new Map();
+
+/** The line names the person and the answer. Its question is not known if the log no longer has it. */
+function addAnswer({ text, input_request_id }) {
+  const { approval, questions } = requests.get(input_request_id) ?? { approval: null, questions: [] };
+  const asked = approval?.title ?? questions.map((question) => question.text).join('\n');
+  const item = create('li', {}, create('div', { className: 'quiet written', textContent: asked }));
+  item.append(create('div', { className: 'written', textContent: text }));
+  find('answered-list').append(item);
+  find('answered').hidden = false;
 }
-
-function showQuestions(input) {
-  find('input-request-heading').textContent = input.approval?.title ?? 'The agent asks';
-  find('input-request-parts').replaceChildren(
-    ...(input.approval === null ? input.questions.flatMap(createQuestion) : createApproval(input.approval)),
-  );
-  fill('expires', new Date(input.expires_at).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'short' }));
-  const { input_request_id } = input;
-  const body =
-    input.approval === null
-      ? { input_request_id, answers: input.questions.map(toAnswer) }
-      : { input_request_id, approve: true };
-  find('answer-example').textContent = `POST ${path}/messages\n\n${JSON.stringify(body, null, 2)}`;
-  find('input-request').hidden = false;
-}
-
-function createQuestion({ text, options, multi_select, allow_custom_text }) {
-  const rules = [multi_select && 'Several may be chosen.', allow_custom_text && 'Another answer in words is possible.'];
-  return [
-    create('p', { className: 'written', textContent: text }),
-    create('ul', {}, ...options.map(createOption)),
-    create('p', { className: 'quiet', textContent: rules.filter(Boolean).join(' ') }),
-  ];
-}
-
-const createOption = ({ label, description }) =>
-  create(
-    'li',
-    {},
-    create('b', { textContent: label }),
-    create('div', { className: 'quiet', textContent: description }),
-  );
-
-const actions = { run_command: 'It wants to run:', delete_files: 'It wants to delete:', plan: 'Its plan:' };
-
-const createApproval = ({ description, action, details }) => [
-  create('p', { className: 'written', textContent: description }),
-  create('p', { className: 'quiet', textContent: actions[action] ?? action }),
-  create('pre', { textContent: details }),
-];
-
-const toAnswer = ({ question_index, options, multi_select }) => {
-  const [first] = options;
-  if (first === undefined) return { question_index, custom_text: '…' };
-  return multi_select
-    ? { question_index, selected_labels: [first.label] }
-    : { question_index, selected_label: first.label };
-};
 
 // ---- following
 
@@ -202,17 +175,30 @@ function showLines() {
   if (isAtEnd) log.scrollTop = log.scrollHeight;
 }
 
-/** Follows the session for as long as the page is open. Every connection goes on after the last event that was seen. */
+let isFollowing = false;
+
+/** Counts sign-ins on this page, because a request that was sent before the last one says nothing about it. */
+let signIns = 0;
+
+/**
+ * Follows the session for as long as the person is signed in. Every connection continues after the last event that was
+ * seen.
+ */
 async function follow() {
+  if (isFollowing) return;
+  isFollowing = true;
   for (;;) {
+    const signInsBefore = signIns;
     const status = await followOnce().catch(() => undefined); // the connection broke
-    if (status === 401) return show('sign-in');
+    if (status === 401 && signIns === signInsBefore) break;
     const hasEnded = ended.includes(state);
-    describeConnection(status === 200 || hasEnded ? '' : 'The connection was lost. Trying again …');
+    describeConnection(status === 200 || hasEnded ? '' : 'Connection lost. Reconnecting …');
     await sleep(hasEnded ? 30_000 : 3_000);
-    // A session that has ended goes on if somebody sends a message, and its pull request may be merged.
-    if (hasEnded) await refresh().catch(() => undefined);
+    // A session that has ended continues if somebody sends a message, and its pull request may be merged.
+    if (hasEnded && !document.hidden) await refresh().catch(() => undefined);
   }
+  isFollowing = false;
+  if (find('sign-in').hidden) askToSignIn('Your sign-in has expired.');
 }
 
 async function followOnce() {
@@ -236,21 +222,34 @@ function handleEvent(block) {
   const at = Number(fields.id);
   const data = JSON.parse(fields.data);
   if (fields.event === 'log') addLine(data.text);
+  if (fields.event === 'log' && data.input_request_id !== undefined) addAnswer(data);
   if (fields.event === 'state' && at > version) showSession(data, at);
-  if (fields.event === 'input_request' && at >= version && state === 'needs_input') showQuestions(data);
+  if (fields.event === 'input_request') requests.set(data.input_request_id, data);
+  if (fields.event === 'input_request' && at >= version && state === 'needs_input') setRequest(data);
   seen = at;
 }
 
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+let wakeUp = () => {};
+
+/** Returns earlier if `wakeUp` is called. */
+const sleep = (ms) =>
+  new Promise((resolve) => {
+    wakeUp = resolve;
+    setTimeout(resolve, ms);
+  });
 
 const describeConnection = (text) => {
   find('connection').textContent = text;
 };
 
 async function refresh() {
-  if (document.hidden) return;
   const { headers, body, error } = await request('GET', path);
-  if (error === undefined) showSession(body, Number(headers.get('x-session-version')));
+  const readVersion = Number(headers.get('x-session-version'));
+  if (error !== undefined || readVersion < version) return;
+  showSession(body, readVersion);
+  if (body.input_request_id !== null) await showPeople();
+  wakeUp();
 }
 
+connect({ refresh, askToSignIn });
 startPage(start);

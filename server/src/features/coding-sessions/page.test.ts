@@ -1,10 +1,12 @@
-// The page of a session explains every state and every cause of a failure. server/test/e2e/session-page.test.ts opens it in a browser.
+// Tests that the session page explains every state and every cause of failure. The page is tested in a browser in
+// server/test/e2e/session-page.test.ts.
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { errorCodes } from './session.ts';
+import { errorCodes } from './session/session.ts';
 import { states } from './transitions.ts';
 
-const script = readFileSync(new URL('page.browser.js', import.meta.url), 'utf8');
+const readScript = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');
+const script = readScript('page.browser.js');
 
 const listKeys = (name: string): string[] => {
   const [, text = ''] = new RegExp(`const ${name} = \\{\\n([\\s\\S]*?)\\n\\};`).exec(script) ?? [];
@@ -16,6 +18,9 @@ it('explains every state and every error code, and no other', () => {
   expect(listKeys('failures').sort()).toEqual([...errorCodes].sort());
 });
 
-it('uses what it is sent as text only', () => {
-  expect(script).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc/);
-});
+it.each(['page.browser.js', 'actions.browser.js', 'question.browser.js'])(
+  'uses what it is sent as text only: %s',
+  (file) => {
+    expect(readScript(file)).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc/);
+  },
+);

@@ -1,15 +1,16 @@
-// Owns the HTTP contract of repositories of imported apps and of coding sessions.
+// The HTTP contract for imported apps' repositories and for coding sessions.
 import { open, readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { appAs, importedAppAs } from '../../core/auth/guards/app.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
+import { anyone } from '../../core/auth/guards/visitor.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { anyone, appAs, importedAppAs, nestedResource } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { GitHost } from '../../gateways/git-host/types.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
-import { answerWithPage } from '../../kit/http/page.ts';
+import { answerWithPage } from '../../kit/http/page/page.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
-import { cancelSession } from './cancel.ts';
 import {
   CodingSession,
   Launch,
@@ -21,20 +22,21 @@ import {
   SessionMessage,
   SessionQuery,
 } from './contract.ts';
-import { toInputRequest } from './input-request.ts';
-import { checkLaunch, type LaunchDeps, launchSession } from './launch.ts';
-import { findOwnSession, getSessionMessage, type MessageDeps, sendSessionMessage } from './messages.ts';
 import { sessionPage as renderedPage } from './page.ts';
-import { type ReadDeps, readSession, readSessionByKey } from './read.ts';
 import {
   checkRepository,
   connectRepository,
   disconnectRepository,
   getRepository,
   type RepositoryDeps,
-} from './repository.ts';
-import { findSession, listSessions, toAppKey } from './store/sessions.ts';
-import { type StreamDeps, streamSeconds, streamSession } from './stream.ts';
+} from './repository/repository.ts';
+import { cancelSession } from './session/cancel.ts';
+import { toInputRequest } from './session/input-request.ts';
+import { checkLaunch, type LaunchDeps, launchSession } from './session/launch.ts';
+import { findOwnSession, getSessionMessage, type MessageDeps, sendSessionMessage } from './session/messages.ts';
+import { type ReadDeps, readSession, readSessionByKey } from './session/read.ts';
+import { type StreamDeps, streamSeconds, streamSession } from './session/stream.ts';
+import { findLauncher, findSession, listSessions, toAppKey } from './store/sessions.ts';
 
 export interface RouteDeps extends RepositoryDeps, LaunchDeps, MessageDeps, ReadDeps, StreamDeps {
   readonly cursors: Cursors;
@@ -60,14 +62,14 @@ const creditRefusals = [
 const keyConflict = { status: 409, code: 'idempotency_conflict' } as const;
 const repositoryMismatch = { status: 409, code: 'repository_mismatch' } as const;
 
-/** Checked before the handler runs, because the header is required. */
+/** The header is required, and its presence has already been checked. */
 const toKey = (headers: Readonly<Record<string, string | string[] | undefined>>): string =>
   String(headers['idempotency-key']);
 
 const sessionEvents = media('text/event-stream', 'The events of the session', {
   type: 'string',
   description:
-    'Server-sent events; the `id` of each is the version of the session. `state`: the session; `input_request`: what it asks; `log`: `{"text": "…"}`, what it does.',
+    'Server-sent events, whose `id` is the version of the session. `state` contains the session, `input_request` the open question or approval, and `log` what the agent does and what people send to it, as `{"text": "…"}`. If a line is an answer, `input_request_id` says to which question.',
 });
 
 const repositories = '/api/apps/{app_id}/imported/repository';
@@ -99,27 +101,29 @@ const repositoryRoutes = (deps: RouteDeps): Route[] => [
     path: repositories,
     summary: 'Connect an imported app to its repository at the git host',
     description:
-      'The token is encrypted and never shown. It needs to read and write contents and pull requests: what it lacks is in `missing_permissions`. Without `credentials`, the App that the operator registered at the git host is used, if the operator has given the repository to the workspace.',
+      'The token is encrypted and never shown. It must be allowed to read and write contents and pull requests; `missing_permissions` lists what it lacks. Without `credentials`, the App that the operator registered at the git host is used, if the operator has given the repository to the workspace.',
     credentials: writeCredentials,
     access: importedApp,
     limit: repositoryChanges,
     work: 'outside',
     heldSeconds: 20,
     body: NewRepository,
+    idempotency: 'optional',
     audits: ['repository.connected'],
     answers: { 200: Repository },
     refusals: [sessionBusy, hostUnavailable],
     precheck: ({ access, body }) => checkRepository(deps, access, body),
-    handle: ({ db, access, body, now }, checked) => connectRepository(db, deps, access, body, checked, now),
+    handle: ({ db, access, body, now }, checked) => connectRepository(db, deps, access, { input: body, checked }, now),
   }),
   route({
     name: 'disconnectRepository',
     method: 'DELETE',
     path: repositories,
-    summary: 'Disconnect an imported app from its repository; the token is deleted',
+    summary: 'Disconnect an imported app from its repository and delete the token',
     credentials: writeCredentials,
     access: importedApp,
     limit: repositoryChanges,
+    repeat: 'safe',
     audits: ['repository.disconnected'],
     answers: { 200: Success },
     refusals: [notConnected, sessionBusy],
@@ -134,7 +138,7 @@ const sessionRoutes = (deps: RouteDeps): Route[] => [
     path: sessions,
     summary: "Let an agent carry out a task in the app's repository and open a pull request",
     description:
-      'Answers before the work starts. Send the same `Idempotency-Key` again if you got no answer: it never starts a second session, and answers the session as it is now. Costs 1 credit per 10,000 tokens, at least 2.',
+      'Responds before the work starts. If you get no response, send the same `Idempotency-Key` again: it never starts a second session, and returns the session as it is now. A session costs 1 credit per 10,000 tokens, at least 2.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: work,
@@ -160,7 +164,7 @@ const sessionRoutes = (deps: RouteDeps): Route[] => [
     ],
     precheck: ({ db, access, body, headers }) => checkLaunch(db, deps, access, body, toKey(headers)),
     handle: ({ db, access, body, headers, now }, check) =>
-      launchSession(db, deps, access, body, toKey(headers), check, now),
+      launchSession(db, deps, access, { launch: body, key: toKey(headers), check }, now),
   }),
   route({
     name: 'listSessions',
@@ -194,7 +198,7 @@ const sessionRoutes = (deps: RouteDeps): Route[] => [
     method: 'GET',
     path: `${sessions}/launch-requests/{launch_key}`,
     summary: 'Read the session that you launched with this Idempotency-Key',
-    description: 'To find out whether a launch without an answer was accepted. It starts nothing.',
+    description: 'Shows whether a launch that you got no response to was accepted. It never launches a session.',
     credentials: readCredentials,
     access: importedApp,
     limit: reads,
@@ -211,7 +215,7 @@ const sessionRoutes = (deps: RouteDeps): Route[] => [
     path: `${sessions}/{session_id}`,
     summary: 'Read a coding session',
     description:
-      'The state of its pull request is read anew if it is older than a minute. If the git host does not answer, `X-Partial-Result` names `pull_request`.',
+      'The state of the pull request is refreshed if it is older than a minute. If the git host does not respond, `X-Partial-Result` names `pull_request`.',
     credentials: readCredentials,
     access: sessionGuard,
     limit: reads,
@@ -225,11 +229,13 @@ const sessionRoutes = (deps: RouteDeps): Route[] => [
     name: 'cancelSession',
     method: 'POST',
     path: `${sessions}/{session_id}/cancel`,
-    summary: 'Cancel a coding session; what it has pushed stays',
-    description: 'One that is queued ends at once. Any other is `cancelling` until it has stopped, at most 20 seconds.',
+    summary: 'Cancel a coding session and keep what it has pushed',
+    description:
+      'A queued session ends at once. Any other active session is `cancelling` until it has stopped, for at most 20 seconds.',
     credentials: writeCredentials,
     access: sessionGuard,
     limit: work,
+    repeat: 'safe',
     audits: { sometimes: ['session.cancelled', 'session.cancel_requested'] },
     answers: { 200: CodingSession },
     handle: ({ db, access, now }) => cancelSession(db, deps, access, now),
@@ -243,7 +249,10 @@ const sessionRoutes = (deps: RouteDeps): Route[] => [
     access: sessionGuard,
     limit: reads,
     answers: { 200: OpenInputRequest },
-    handle: ({ access }) => ({ input_request: toInputRequest(access.session) }),
+    handle: async ({ db, access }) => ({
+      input_request: toInputRequest(access.session),
+      launched_by: await findLauncher(db, access.session),
+    }),
   }),
 ];
 
@@ -254,7 +263,7 @@ const messageRoutes = (deps: RouteDeps): Route[] => [
     path: `${sessions}/{session_id}/messages`,
     summary: 'Answer, approve or write to a coding session',
     description:
-      'A text is read at the next step. One to a session that has ended begins another turn on the same branch. `answers` and `approve` need the `input_request_id` of the open question.',
+      'A text is read at the next step of the session. If the session has ended, a text starts another turn on the same branch. `answers` and `approve` require the `input_request_id` of the open question or approval.',
     credentials: writeCredentials,
     access: ownSessionGuard,
     limit: perMinute(30, 'user'),
@@ -276,7 +285,8 @@ const messageRoutes = (deps: RouteDeps): Route[] => [
       { status: 409, code: 'input_request_changed' },
       ...creditRefusals,
     ],
-    handle: ({ db, access, body, headers, now }) => sendSessionMessage(db, deps, access, body, toKey(headers), now),
+    handle: ({ db, access, body, headers, now }) =>
+      sendSessionMessage(db, deps, access, { message: body, key: toKey(headers) }, now),
   }),
   route({
     name: 'getSessionMessage',
@@ -296,7 +306,7 @@ const messageRoutes = (deps: RouteDeps): Route[] => [
     path: `${sessions}/{session_id}/events`,
     summary: 'Follow a coding session as a stream of events',
     description:
-      'Begins with the session as it is, or after `Last-Event-ID`. Ends when the session has ended, and after 30 minutes: continue with the last `id`.',
+      'Begins with the session as it is, or after `Last-Event-ID`. Ends with the session, or after 30 minutes; to continue, send the last `id` that you received.',
     credentials: readCredentials,
     access: sessionGuard,
     limit: reads,
@@ -304,7 +314,9 @@ const messageRoutes = (deps: RouteDeps): Route[] => [
     heldSeconds: streamSeconds,
     headers: ['X-Session-Version'],
     answers: { 200: sessionEvents },
-    handle: ({ db, access, headers }) => streamSession(db, deps, access, headers['last-event-id']?.toString()),
+    refusals: [{ status: 429, code: 'too_many_streams' }],
+    handle: ({ access, headers, held }) =>
+      streamSession(deps, access, { lastEventId: headers['last-event-id']?.toString(), held }),
   }),
 ];
 
@@ -313,7 +325,7 @@ const sessionPage = route({
   method: 'GET',
   path: '/editor/{app_id}/sessions/{session_id}',
   summary: 'Show the page of a coding session',
-  description: 'It contains no data: its script reads the session with the cookie of a signed-in person.',
+  description: 'The page contains no data; its script reads the session with the cookie of the signed-in person.',
   credentials: open,
   access: anyone,
   limit: perMinute(60, 'address'),

@@ -1,4 +1,5 @@
-// What the model and the repository wrote is shown to people: in the log, in questions and approvals, in the summary, and at the git host.
+// Tests how text from the model and the repository is shown to people: in the log, in questions and approvals, in the
+// summary, and on the git host.
 import { expect, it } from 'vitest';
 import { callTools, say, startSessionWorld } from '../../../test/support/session-work.ts';
 
@@ -30,7 +31,7 @@ it('shows no control characters in the log, in questions and in approvals', asyn
   const answers = [{ question_index: 0, selected_label: shown }];
   await answer({ answers, input_request_id: question.input_request_id }, 'shown-1');
   await expect
-    .poll(async () => (await read())?.input_request_id ?? question.input_request_id, { timeout: 15_000 })
+    .poll(async () => (await read())?.input_request_id ?? question.input_request_id)
     .not.toBe(question.input_request_id);
   const approval = await read();
   expect(approval).toMatchObject({ approval: { title: shown, description: shown, details: shown } });
@@ -50,7 +51,7 @@ it('opens a pull request whose description takes no effect, and names what runs 
   const { branch_name } = await run(app, { pull_request_body: 'Part of #9' });
   const body = listPulls().find(({ head }) => head === branch_name)?.body ?? '';
   expect(body.split('\n\n').slice(0, 3)).toEqual([
-    '**Review these first:** files that run in CI, during an installation or during a build were changed: ` .github/workflows/ci.yml `, ` package.json `.',
+    '**Review these first:** this pull request changes files that run in CI, during installation or during a build: ` .github/workflows/ci.yml `, ` package.json `.',
     'Closes #&#8203;7, says @&#8203;ada. !\\[x\\](https://evil.example/x.png) &lt;img src=x>',
     'Part of #9',
   ]);

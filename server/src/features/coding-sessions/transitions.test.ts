@@ -1,4 +1,4 @@
-// Which state may follow which: the list in the code, the trigger of the database and the contract agree, for every pair.
+// Tests that the code, the database trigger and the contract allow the same state transitions.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
@@ -18,7 +18,7 @@ const columnsOf = (state: State) => ({
   input_request_id: state === 'needs_input' ? newId() : null,
 });
 
-/** A session in this state, as a trigger would never let it become. */
+/** Inserts a session directly in this state. The trigger only checks updates. */
 async function insertSession(state: State): Promise<string> {
   const id = newId();
   const { ended_at, error_code, outcome, input_request, input_request_id } = columnsOf(state);

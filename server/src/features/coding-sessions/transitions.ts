@@ -1,5 +1,6 @@
-// Owns which state of a session may follow which (docs/api/coding-sessions.md#states), and what causes it. Pure. The database enforces
-// the same, and the diagram in docs/generated/coding-session-states.md is made from it.
+// The allowed transitions between session states (docs/api/coding-sessions.md#states) and their causes. The
+// database enforces the same transitions. The diagram in docs/generated/coding-session-states.md is generated from this
+// list.
 
 export const states = [
   'queued',
@@ -16,7 +17,7 @@ export type State = (typeof states)[number];
 export interface Transition {
   readonly from: State;
   readonly to: State;
-  /** What causes it. */
+  /** The cause of the transition. */
   readonly trigger: string;
 }
 

@@ -1,5 +1,5 @@
-// Owns the description of connections in an archive. Tokens and API keys are not exported: an imported connection is
-// disconnected until somebody connects it again. What a start has stored is not exported either.
+// The archive format for connections. Tokens, API keys and pending attempts are not exported, so an imported
+// connection remains disconnected until a user reconnects it.
 import { z } from 'zod';
 import { ArchiveError } from '../../kit/archive/archive-error.ts';
 import { type ArchiveTable, mayReferTo, owner, refersTo, time, unsharedRowId } from '../../kit/archive/columns.ts';
@@ -7,7 +7,7 @@ import type { Row } from '../../kit/archive/read-archive.ts';
 import { list, oneOf, text } from '../../kit/http/shapes.ts';
 import { catalogue, findConnector } from './catalogue.ts';
 
-/** A service may grant more scopes than were asked for. */
+/** A service may grant more scopes than were requested. */
 const maxGranted = 500;
 
 export const connectorArchiveTables: Readonly<Record<string, ArchiveTable>> = {
@@ -17,7 +17,7 @@ export const connectorArchiveTables: Readonly<Record<string, ArchiveTable>> = {
       id: unsharedRowId,
       app_id: refersTo('apps'),
       integration_type: text(1, 64).refine((type) => findConnector(type)?.integration_type === type, {
-        error: 'must be a connector of the catalogue',
+        error: 'must be a connector in the catalogue',
       }),
       status: oneOf('pending', 'active', 'expired', 'disconnected'),
       user_id: mayReferTo('people'),
@@ -38,7 +38,7 @@ function checkConnection(row: Row): Row {
   for (const [name, value] of Object.entries(sent)) {
     const field = fields.find((each) => each.name === name);
     const isValid = field !== undefined && value.length <= 200 && new RegExp(field.validation_pattern).test(value);
-    if (!isValid) throw new ArchiveError('connection_config must be one that the API accepts');
+    if (!isValid) throw new ArchiveError('connection_config contains a value that the connector does not accept');
   }
   return { ...row, status: row.connected_at === null ? 'pending' : 'disconnected' };
 }

@@ -1,4 +1,4 @@
-// Owns the jobs of connectors: removing what was started and never finished.
+// The connector jobs, which remove unfinished connection attempts.
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { removeOldAttempts } from './store/attempts.ts';
 import { removeAbandonedConnections } from './store/connections.ts';
@@ -10,7 +10,7 @@ export const connectorJobs: readonly Job[] = [
   {
     name: 'remove old attempts to connect',
     everyMs: 10 * minuteMs,
-    // Until then callers can read why an attempt failed.
+    // Kept for a day, so callers can read why an attempt failed.
     run: async (db, now) => {
       const before = new Date(now.getTime() - dayMs);
       return (await removeAbandonedConnections(db, before)) + (await removeOldAttempts(db, before));

@@ -1,4 +1,4 @@
-// Tests the catalogue as data: its shape, its patterns on hostile input, and the hosts that a connection can lead to.
+// Tests the catalogue as data: its shape, its patterns on hostile input, and the hosts that a connection can reach.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { measureLeastCpuMs } from '../../../test/support/cpu.ts';
@@ -77,7 +77,7 @@ describe('the patterns of fields', () => {
 });
 
 describe('endpoints', () => {
-  /** Values that the patterns accept, and that would lead elsewhere if they were not inside of a host name or path. */
+  /** Values that the patterns accept, but that could reach other hosts if used outside a host name or path. */
   const values = { my_domain: 'evil', subdomain: 'evil', shop: 'evil', site: 'evil', company: 'evil', tenant: '..' };
 
   it.each(catalogue.map((connector) => ({ type: connector.integration_type, connector })))(
@@ -120,7 +120,7 @@ describe('endpoints', () => {
   });
 });
 
-/** The part of a template's host that no value can change. `gitlab_host` is the operator's. */
+/** The part of a template's host that no user's value can change. `gitlab_host` is set by the operator. */
 const suffixOf = (template: string): string =>
   template
     .replace('{gitlab_host}', 'gitlab.com')

@@ -1,8 +1,9 @@
-// Owns the catalogue of connectors: data, one entry per service, by type. A `{name}` in an endpoint stands for a value of the
-// connection's `connection_config`, and is always within a host name that ends with the service's own, or within a path.
-// Before you enable a connector, compare its endpoints with the service's documentation (docs/operate/connectors.md).
+// The connector catalogue: data with one entry per service, sorted by type. A `{name}` in an endpoint is a
+// placeholder for a value from `connection_config`. It always appears within a path, or within a host name that ends in
+// the service's own domain. Compare a connector's endpoints with the service's documentation before enabling it
+// (docs/operate/connectors.md).
 
-/** A field that a person fills in before they connect. */
+/** A field that a user fills in before connecting. */
 export interface ConnectorField {
   readonly name: string;
   readonly display_name: string;
@@ -14,25 +15,28 @@ export interface ConnectorField {
 }
 
 export interface OAuthService {
-  /** Names the authorization server. A service that sends `iss` to the callback must send this (RFC 9207). */
+  /** Identifies the authorization server. If the service sends `iss` to the callback, it must match (RFC 9207). */
   readonly issuer: string;
-  /** The service sends another path as `iss`, such as the tenant's id instead of `common`. */
+  /** Set if the service sends a different path in `iss`, such as the tenant's id instead of `common`. */
   readonly issuerPathVaries?: true;
   readonly authorize: string;
   readonly token: string;
-  /** Absent: the service documents no endpoint of RFC 7009. */
+  /** Absent if the service documents no RFC 7009 endpoint. */
   readonly revoke?: string;
-  /** PKCE is sent to every service. False: the service does not document that it checks it. */
+  /** PKCE is sent to every service. False if the service's documentation does not say that it verifies PKCE. */
   readonly checksPkce: boolean;
   readonly clientAuth: 'basic' | 'post';
   readonly scopeSeparator: ' ' | ',';
-  /** Parameters that the service needs, such as to issue a refresh token. */
+  /** Extra parameters that the service needs, for example to issue a refresh token. */
   readonly authorizeParams?: Readonly<Record<string, string>>;
-  /** The service answers with scopes that are not those asked for, although it granted all: `write_x` includes `read_x`. */
+  /**
+   * Set if the service may report different scopes although it granted all requested ones, for example only `write_x`
+   * because that includes `read_x`.
+   */
   readonly rewordsScopes?: true;
-  /** What a scope that was granted includes. The service reports only the wider one. */
+  /** Maps a scope to the narrower scopes that it includes. The service reports only the wider scope. */
   readonly includedScopes?: Readonly<Record<string, readonly string[]>>;
-  /** Scopes that the service may leave out of its answer although it granted them. */
+  /** Scopes that the service may omit from its response even though it granted them. */
   readonly unreportedScopes?: readonly string[];
 }
 
@@ -44,41 +48,41 @@ export interface Connector {
   readonly usage_guide: string | null;
   readonly default_scopes: readonly string[];
   readonly connection_config_fields: readonly ConnectorField[];
-  /** Secrets that a person sends. Only services without OAuth have any. */
+  /** Secrets that a user sends. Only used by services without OAuth. */
   readonly credential_fields: readonly ConnectorField[];
-  /** Values of `connection_config` that may be left out. */
+  /** Defaults for optional values in `connection_config`. */
   readonly configDefaults?: Readonly<Record<string, string>>;
-  /** Null: API keys instead. */
+  /** Null if the service uses API keys. */
   readonly oauth: OAuthService | null;
-  /** Where requests go. Paths are relative to it. */
+  /** The base URL for API requests. Paths are relative to it. */
   readonly apiBase: string;
   /**
-   * How requests are authenticated. `bearer`: the access token, or the credential field that is named. `header`: the access
-   * token in a header of its own. `basic`: a value of `connection_config` and a credential.
+   * How requests are authenticated. `bearer` sends the access token or the named credential field. `header` sends the
+   * access token in a custom header. `basic` sends a value from `connection_config` and a credential.
    */
   readonly apiAuth:
     | { readonly kind: 'bearer'; readonly credential?: string }
     | { readonly kind: 'header'; readonly header: string }
     | { readonly kind: 'basic'; readonly user: string; readonly password: string };
-  /** Headers that the API needs with every request. */
+  /** Headers that the API requires with every request. */
   readonly apiHeaders?: Readonly<Record<string, string>>;
-  /** The API takes forms: bodies that are written as JSON are sent as a form. */
+  /** Set if the API accepts only forms, so JSON bodies are converted to forms. */
   readonly bodyFormat?: 'form';
-  /** A path below `apiBase` that answers only with valid credentials and changes nothing. For API keys. */
+  /** For API keys, a read-only path below `apiBase` that succeeds only with valid credentials. */
   readonly checkPath?: string;
 }
 
-/** A label of a host name, in lower case. */
+/** A host name label, in lower case. */
 const hostLabel = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
 
 const label = (name: string, display_name: string, placeholder: string, address: string): ConnectorField => ({
   name,
   display_name,
-  description: `The first part of your address: ${placeholder}, if it is ${placeholder}.${address}.`,
+  description: `The first part of your address, such as ${placeholder} in ${placeholder}.${address}.`,
   placeholder,
   required: true,
   validation_pattern: hostLabel,
-  validation_error: `must be only the first part of your address, e.g. ${placeholder}`,
+  validation_error: `must be only the first part of your address, such as ${placeholder}`,
 });
 
 const bearer = { kind: 'bearer' } as const;
@@ -92,7 +96,7 @@ const google = {
   authorize: 'https://accounts.google.com/o/oauth2/v2/auth',
   token: 'https://oauth2.googleapis.com/token',
   revoke: 'https://oauth2.googleapis.com/revoke',
-  // Without these, Google issues a refresh token only at the first consent.
+  // Without these parameters, Google issues a refresh token only at the first consent.
   authorizeParams: { access_type: 'offline', prompt: 'consent' },
   includedScopes: {
     'https://www.googleapis.com/auth/userinfo.email': ['email'],
@@ -100,7 +104,7 @@ const google = {
   },
 } as const;
 
-/** GitHub reports `repo` for `repo` and `public_repo`, for example. */
+/** GitHub reports only the widest scope, for example `repo` for `repo` and `public_repo`. */
 const githubScopes = {
   repo: ['repo:status', 'repo_deployment', 'public_repo', 'repo:invite', 'security_events'],
   user: ['read:user', 'user:email', 'user:follow'],
@@ -122,7 +126,7 @@ const entries: readonly Connector[] = [
     ...none,
     integration_type: 'airtable',
     display_name: 'Airtable',
-    description: 'Read and change records of Airtable bases.',
+    description: 'Read and change records in Airtable bases.',
     default_scopes: ['data.records:read', 'data.records:write', 'schema.bases:read'],
     oauth: {
       ...standard,
@@ -205,7 +209,7 @@ const entries: readonly Connector[] = [
     integration_type: 'clickup',
     display_name: 'ClickUp',
     description: 'Read and change tasks in ClickUp.',
-    notes: 'ClickUp has no scopes: the person chooses workspaces.',
+    notes: 'ClickUp has no scopes. Instead, the person chooses which workspaces to share.',
     default_scopes: [],
     oauth: {
       ...withoutPkce,
@@ -269,7 +273,7 @@ const entries: readonly Connector[] = [
     integration_type: 'gitlab',
     display_name: 'GitLab',
     description: 'Read and change projects and issues on GitLab.',
-    notes: 'The operator chooses the GitLab server of the installation.',
+    notes: 'The operator chooses which GitLab server this installation uses.',
     default_scopes: ['read_user', 'api'],
     oauth: {
       ...standard,
@@ -285,7 +289,7 @@ const entries: readonly Connector[] = [
     ...none,
     integration_type: 'gmail',
     display_name: 'Gmail',
-    description: "Send mail from a person's Gmail account.",
+    description: "Send e-mail from a person's Gmail account.",
     default_scopes: ['https://www.googleapis.com/auth/gmail.send'],
     oauth: google,
     apiBase: 'https://gmail.googleapis.com',
@@ -342,7 +346,7 @@ const entries: readonly Connector[] = [
     display_name: 'Jira',
     description: 'Read and change issues in Jira Cloud.',
     usage_guide:
-      'Request `GET /oauth/token/accessible-resources` and take the `id` of your site. Paths then begin with `/ex/jira/{id}/rest/api/3`.',
+      "Call `GET /oauth/token/accessible-resources` to get your site's `id`. Paths then start with `/ex/jira/{id}/rest/api/3`.",
     default_scopes: ['read:jira-work', 'write:jira-work', 'offline_access'],
     connection_config_fields: [label('site', 'Site', 'acme', 'atlassian.net')],
     oauth: {
@@ -392,9 +396,9 @@ const entries: readonly Connector[] = [
     integration_type: 'notion',
     display_name: 'Notion',
     description: 'Read and change pages and databases in Notion.',
-    notes: 'Notion has no scopes: the person chooses pages.',
+    notes: 'Notion has no scopes. Instead, the person chooses which pages to share.',
     usage_guide:
-      'Requests have the header `Notion-Version: 2022-06-28`. Write them as that version of the API describes.',
+      'Requests are sent with the header `Notion-Version: 2022-06-28`. Follow the documentation for that API version.',
     default_scopes: [],
     oauth: {
       ...withoutPkce,
@@ -412,7 +416,7 @@ const entries: readonly Connector[] = [
     ...none,
     integration_type: 'outlook',
     display_name: 'Outlook',
-    description: "Read a person's Outlook mail and calendar, and send mail.",
+    description: "Read a person's Outlook mail and calendar, and send e-mail.",
     default_scopes: [
       'offline_access',
       'https://graph.microsoft.com/Mail.Read',
@@ -424,11 +428,11 @@ const entries: readonly Connector[] = [
         name: 'tenant',
         display_name: 'Tenant',
         description:
-          'The id or domain of your Microsoft Entra tenant. Leave it out to choose the account when you sign in.',
+          'The id or domain of your Microsoft Entra tenant. Leave it out to choose an account when you sign in.',
         placeholder: 'common',
         required: false,
         validation_pattern: '^[A-Za-z0-9.-]{1,100}$',
-        validation_error: 'must be the id or domain of your tenant, e.g. acme.onmicrosoft.com',
+        validation_error: "must be your tenant's id or domain, such as acme.onmicrosoft.com",
       },
     ],
     configDefaults: { tenant: 'common' },
@@ -464,17 +468,17 @@ const entries: readonly Connector[] = [
     ...none,
     integration_type: 'sendgrid',
     display_name: 'SendGrid',
-    description: 'Send mail with SendGrid.',
+    description: 'Send e-mail with SendGrid.',
     default_scopes: [],
     credential_fields: [
       {
         name: 'api_key',
         display_name: 'API key',
-        description: 'An API key of your SendGrid account. It is stored encrypted and never shown again.',
+        description: 'An API key from your SendGrid account. It is stored encrypted and never shown again.',
         placeholder: 'SG.…',
         required: true,
         validation_pattern: '^SG\\.[\\w-]{16,32}\\.[\\w-]{16,64}$',
-        validation_error: 'must be a SendGrid API key, which begins with SG. and has two dots',
+        validation_error: 'must be a SendGrid API key, which starts with SG. and contains two dots',
       },
     ],
     oauth: null,
@@ -486,7 +490,7 @@ const entries: readonly Connector[] = [
     ...none,
     integration_type: 'shopify',
     display_name: 'Shopify',
-    description: 'Read products of a Shopify shop.',
+    description: 'Read products from a Shopify shop.',
     default_scopes: ['read_products'],
     connection_config_fields: [label('shop', 'Shop name', 'acme-store', 'myshopify.com')],
     oauth: {
@@ -521,7 +525,7 @@ const entries: readonly Connector[] = [
     integration_type: 'twilio',
     display_name: 'Twilio',
     description: 'Send text messages with Twilio.',
-    usage_guide: 'Write bodies as an object: they are sent as a form, which is what Twilio takes.',
+    usage_guide: 'Write request bodies as objects. They are sent form-encoded, as Twilio requires.',
     default_scopes: [],
     connection_config_fields: [
       {
@@ -531,18 +535,18 @@ const entries: readonly Connector[] = [
         placeholder: 'AC…',
         required: true,
         validation_pattern: '^AC[0-9a-f]{32}$',
-        validation_error: 'must be an account SID: AC and 32 characters from 0 to 9 and a to f',
+        validation_error: 'must be an account SID: AC followed by 32 lower-case hexadecimal digits',
       },
     ],
     credential_fields: [
       {
         name: 'auth_token',
         display_name: 'Auth token',
-        description: 'The auth token of this account. It is stored encrypted and never shown again.',
+        description: 'The auth token for this account. It is stored encrypted and never shown again.',
         placeholder: '32 characters',
         required: true,
         validation_pattern: '^[0-9A-Za-z]{32}$',
-        validation_error: 'must be an auth token of 32 letters and digits',
+        validation_error: 'must be an auth token: 32 letters and digits',
       },
     ],
     oauth: null,
@@ -572,7 +576,7 @@ const entries: readonly Connector[] = [
     integration_type: 'zoom',
     display_name: 'Zoom',
     description: 'Create and read Zoom meetings.',
-    notes: 'The scopes are those of the client that the operator registered.',
+    notes: 'The scopes are those set for the client that the operator registered.',
     default_scopes: [],
     oauth: {
       ...standard,
@@ -589,9 +593,9 @@ const entries: readonly Connector[] = [
 
 const byType: ReadonlyMap<string, Connector> = new Map(entries.map((entry) => [entry.integration_type, entry]));
 
-/** By type. */
+/** The entries, sorted by type. */
 export const catalogue = entries;
 
-/** The type may be written in any case. */
+/** Looks up a connector by type, ignoring case. */
 export const findConnector = (integration_type: string): Connector | undefined =>
   byType.get(integration_type.toLowerCase());

@@ -1,4 +1,4 @@
-// Owns the operations on existing connections: disconnect, remove, and what happens to them with their app
+// The operations on existing connections: disconnecting, removing, and moving their app to the trash
 // (docs/api/connectors.md#disconnecting).
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -11,17 +11,17 @@ import { removeAttempt, removeAttemptsOf } from './store/attempts.ts';
 import { type ConnectionRow, lockConnection, noTokens, removeConnection, saveConnection } from './store/connections.ts';
 
 export interface RevokeDeps {
-  /** Best effort, after the commit: the tokens are erased here, whatever the service answers. */
+  /** Best effort, after the commit. Our copies of the tokens are erased whether or not the service responds. */
   revoke(connection: ConnectionRow): Promise<unknown>;
 }
 
 type ConnectorAccess = AppAccess & { readonly connector: Connector };
 
-/** Erases the tokens and keeps the configuration. An attempt that is pending ends. */
+/** Erases the tokens and keeps the configuration. Ends a pending attempt. */
 export async function disconnectConnector(
   db: Db,
-  access: ConnectorAccess,
   deps: RevokeDeps,
+  access: ConnectorAccess,
   now: Date,
 ): Promise<Answer<{ status: 'disconnected'; integration_type: string }>> {
   const { integration_type } = access.connector;
@@ -40,8 +40,8 @@ export async function disconnectConnector(
   return withNotes(body, {});
 }
 
-/** Erases the configuration too. */
-export async function removeConnector(db: Db, access: ConnectorAccess, deps: RevokeDeps, now: Date) {
+/** Erases the tokens and the configuration. */
+export async function removeConnector(db: Db, deps: RevokeDeps, access: ConnectorAccess, now: Date) {
   const { integration_type } = access.connector;
   const before = await transaction(db, async (db) => {
     const row = await lockConnection(db, access.app, integration_type);
@@ -54,7 +54,7 @@ export async function removeConnector(db: Db, access: ConnectorAccess, deps: Rev
   return { status: 'removed', integration_type } as const;
 }
 
-/** Attempts end when the app is moved to the trash. Its connections stay, for the case that it is restored. */
+/** Ends attempts when the app is moved to the trash. Its connections are kept, because the app may be restored. */
 export const endAttempts = (db: Db, { app }: AppAccess): Promise<void> => removeAttemptsOf(db, app);
 
 function auditEnd(

@@ -1,4 +1,4 @@
-// Tests the operations on connectors and connections: reading them, starting, changing scopes, disconnecting, removing.
+// Tests the operations on connectors and connections: reading, starting, changing scopes, disconnecting and removing.
 import { describe, expect, it } from 'vitest';
 import { sandboxApiKeys } from '../../../../sandbox/src/authorization-server-api.ts';
 import { type Actor, startConnectorScene, withoutClients } from '../../../test/support/connectors.ts';
@@ -27,7 +27,7 @@ describe('listConnectors', () => {
     const all = (await send('GET', app, 'available-integrations', undefined, viewer)).body;
     expect(all).toMatchObject({ has_more: false, next_cursor: null });
     expect(all.items).toHaveLength(27);
-    // Each service with OAuth has the two settings of a client, for which the sandbox provides values.
+    // Each OAuth service has two client settings, and the sandbox provides values for both.
     expect(all.items.filter((item: { configured: boolean }) => !item.configured)).toEqual([]);
     const zendesk = all.items.find((item: { integration_type: string }) => item.integration_type === 'zendesk');
     expect(zendesk).toEqual({
@@ -83,11 +83,11 @@ describe('getConnectionConfig', () => {
         {
           name: 'subdomain',
           display_name: 'Subdomain',
-          description: 'The first part of your address: acme-prod, if it is acme-prod.zendesk.com.',
+          description: 'The first part of your address, such as acme-prod in acme-prod.zendesk.com.',
           placeholder: 'acme-prod',
           required: true,
           validation_pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
-          validation_error: 'must be only the first part of your address, e.g. acme-prod',
+          validation_error: 'must be only the first part of your address, such as acme-prod',
         },
       ],
       connection_config: {},
@@ -136,7 +136,7 @@ describe('startConnection', () => {
       { integration_type: 'zendesk', connection_config: { subdomain: 'acme.zendesk.com' } },
       ['body', 'connection_config', 'subdomain'],
       'string_pattern_mismatch',
-      'must be only the first part of your address, e.g. acme-prod',
+      'must be only the first part of your address, such as acme-prod',
     ],
     [
       { integration_type: 'zendesk', connection_config: { subdomain: 'a'.repeat(201) } },
@@ -154,38 +154,38 @@ describe('startConnection', () => {
       { integration_type: 'outlook', connection_config: { tenant: 'a/b' } },
       ['body', 'connection_config', 'tenant'],
       'string_pattern_mismatch',
-      'must be the id or domain of your tenant, e.g. acme.onmicrosoft.com',
+      "must be your tenant's id or domain, such as acme.onmicrosoft.com",
     ],
     [
       { integration_type: 'sendgrid', credentials: { api_key: 'nope' } },
       ['body', 'credentials', 'api_key'],
       'string_pattern_mismatch',
-      'must be a SendGrid API key, which begins with SG. and has two dots',
+      'must be a SendGrid API key, which starts with SG. and contains two dots',
     ],
     [{ integration_type: 'sendgrid' }, ['body', 'credentials', 'api_key'], 'missing', 'is required'],
     [
       { integration_type: 'slack', scopes: ['a b'] },
       ['body', 'scopes', 0],
       'string_pattern_mismatch',
-      'must be a scope: no spaces, commas, quotation marks or backslashes',
+      'must be a scope without spaces, commas, quotation marks or backslashes',
     ],
     [
       { integration_type: 'slack', scopes: ['a', 'a'] },
       ['body', 'scopes'],
       'duplicate_items',
-      'must not repeat an item',
+      'must not contain duplicate items',
     ],
     [
       { integration_type: 'slack', return_url: 'https://evil.example.com/' },
       ['body', 'return_url'],
       'value_error',
-      'must be an address of this installation or of the published app',
+      'must be a URL on this installation or the published app',
     ],
     [
       { integration_type: 'slack', return_url: 'http://127.0.0.1:8080@evil.example.com/' },
       ['body', 'return_url'],
       'value_error',
-      'must be an address of this installation or of the published app',
+      'must be a URL on this installation or the published app',
     ],
   ])('refuses %j', async (body, loc, type, msg) => {
     const app = await createApp();
@@ -311,7 +311,7 @@ describe('a service with API keys', () => {
     expect(await listed(app)).toMatchObject([{ status: 'active' }]);
   });
 
-  it('is not connected if it can not be reached', async () => {
+  it('is not connected if it cannot be reached', async () => {
     const app = await createApp();
     sandbox.behave('down', 'twilio');
     const got = await initiate(app, twilio);
@@ -320,7 +320,7 @@ describe('a service with API keys', () => {
     expect(await listed(app)).toEqual([]);
   });
 
-  it('gets no credentials for a connection that can not be made', async () => {
+  it('gets no credentials for a connection that cannot be made', async () => {
     const app = await createApp();
     await initiate(app, twilio, editor);
     const before = sandbox.journal.length;
@@ -335,7 +335,7 @@ describe('a service with API keys', () => {
     await client.query('begin');
     await client.query('/* service */ select from apps where id = $1 for update', [app.id]);
     const answer = initiate(app, twilio);
-    // By now the request has found that the connection is the editor's, and waits for the app.
+    // At this point the request has found the editor's connection and is waiting for the app's lock.
     await expect
       .poll(async () => {
         const waiting = `/* service */ select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
@@ -449,7 +449,7 @@ describe('disconnectConnector', () => {
     expect(await connect(app, editor)).toBe(id);
   });
 
-  it('erases the tokens also if the service does not answer well', async () => {
+  it('erases the tokens even if the service does not answer well', async () => {
     const app = await createApp();
     await connect(app);
     sandbox.behave('down', 'gitlab');

@@ -1,8 +1,9 @@
-// Owns the shapes of connectors and connections that a caller sends and receives (docs/api/connectors.md).
+// The API schemas for connectors and connections (docs/api/connectors.md).
 import { z } from 'zod';
 import {
   answer,
   body,
+  described,
   distinct,
   id,
   items,
@@ -10,6 +11,7 @@ import {
   oneOf,
   optional,
   pageQuery,
+  parameter,
   query,
   text,
   timestamp,
@@ -21,75 +23,127 @@ import type { Endpoints } from './endpoints.ts';
 import type { AttemptRow } from './store/attempts.ts';
 import type { ConnectionRow, ListedConnection } from './store/connections.ts';
 
-const integrationType = text(1, 64);
+const integrationType = described(text(1, 64), 'The type of the connector; not case-sensitive.', 'zendesk');
 const maxScopes = 100;
-/** RFC 6749, without the comma, which some services put between scopes. */
+/** The scope syntax in RFC 6749 without the comma, which some services use as a separator. */
 const scopeForm = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 
 const scope = text(1, 200).refine((value) => scopeForm.test(value), {
   params: { type: 'string_pattern_mismatch' },
-  error: 'must be a scope: no spaces, commas, quotation marks or backslashes',
+  error: 'must be a scope without spaces, commas, quotation marks or backslashes',
 });
 const scopes = distinct(list(scope, 0, maxScopes), (each) => each);
 
-/** The connector's fields are checked after its type is known (field-check.ts). */
+/** Checked against the connector's fields once its type is known (field-check.ts). */
 const fieldValues = (maxLength: number) =>
   z
     .record(z.string(), text(0, maxLength).nullable())
     .refine((values) => Object.keys(values).length <= 20, {
       params: { type: 'too_long' },
-      error: 'must have at most 20 fields',
+      error: 'must contain at most 20 fields',
     })
     .meta({ json: { type: 'object', additionalProperties: { type: ['string', 'null'], maxLength } } });
 const connectionConfig = fieldValues(200);
 
 export const NewConnection = body({
   integration_type: integrationType,
-  connection_config: optional(connectionConfig),
-  credentials: optional(fieldValues(500)),
-  scopes: optional(scopes),
-  force_reconnect: optional(z.boolean()),
-  return_url: optional(urlText),
+  connection_config: described(
+    optional(connectionConfig),
+    "Values of the connector's fields, by name. Don't send secrets here.",
+    { subdomain: 'acme-prod' },
+  ),
+  credentials: described(
+    optional(fieldValues(500)),
+    'Secrets for a service with API keys, by field name. They are never returned.',
+    { api_key: 'EXAMPLE' },
+  ),
+  scopes: described(optional(scopes), "The scopes to request; the connector's defaults if not sent.", ['read']),
+  force_reconnect: described(
+    optional(z.boolean()),
+    "Whether to connect again even if a connection exists. An owner of the app can also replace another person's connection.",
+  ),
+  return_url: described(
+    optional(urlText),
+    'The address that the browser returns to at the end, on this installation or the published app.',
+    'https://plinth.example.com/settings',
+  ),
 });
 export type NewConnection = z.output<typeof NewConnection>;
 
-export const ScopeChange = body({ scopes, connection_config: optional(connectionConfig) });
+export const ScopeChange = body({
+  scopes: described(scopes, 'The new scopes, which replace the current ones.', ['read']),
+  connection_config: described(
+    optional(connectionConfig),
+    "Values of the connector's fields, by name. Don't send secrets here.",
+    { subdomain: 'acme-prod' },
+  ),
+});
 export type ScopeChange = z.output<typeof ScopeChange>;
 
-export const StatusQuery = query({ integration_type: unstoredText(1, 64), connection_id: optional(z.string()) });
+const integrationTypeText = ['The type of the connector; not case-sensitive.', 'zendesk'] as const;
+
+export const StatusQuery = query({
+  integration_type: described(unstoredText(1, 64), ...integrationTypeText),
+  connection_id: parameter(
+    optional(z.string()),
+    'The id of the connection to read.',
+    '0198c20d-04f7-7b5e-9c31-6a2f8d10b7e4',
+  ),
+});
 export const ConnectorQuery = query({ ...pageQuery });
 export const ConnectionQuery = query({ ...pageQuery });
 
-/** What a service sends along. Anything else about it has no effect. */
+/** The parameters that a service sends to the callback. All others are ignored. */
 export const CallbackQuery = query({
-  state: optional(unstoredText(0, 200)),
-  code: optional(unstoredText(0, 4_096)),
-  error: optional(unstoredText(0, 200)),
-  iss: optional(unstoredText(0, 2_048)),
+  state: described(optional(unstoredText(0, 200)), 'The `state` that Plinth sent to the service.', 'EXAMPLE'),
+  code: parameter(optional(unstoredText(0, 4_096)), 'The authorization code to exchange for tokens.', 'EXAMPLE'),
+  error: described(optional(unstoredText(0, 200)), 'Why the service issued no code.', 'access_denied'),
+  iss: parameter(
+    optional(unstoredText(0, 2_048)),
+    'The authorization server that sent the response (RFC 9207).',
+    'https://accounts.google.com',
+  ),
 });
 export type CallbackQuery = z.output<typeof CallbackQuery>;
 
 const Field = answer('ConnectorField', {
-  name: z.string(),
-  display_name: z.string(),
-  description: z.string(),
-  placeholder: z.string(),
-  required: z.boolean(),
-  validation_pattern: z.string(),
-  validation_error: z.string(),
+  name: described(z.string(), 'The key of the value in `connection_config` or `credentials`.', 'subdomain'),
+  display_name: described(z.string(), "The field's display name.", 'Subdomain'),
+  description: described(
+    z.string(),
+    'Help for the person who fills in the field.',
+    'The first part of your address, such as acme-prod in acme-prod.zendesk.com.',
+  ),
+  placeholder: described(z.string(), 'An example value.', 'acme-prod'),
+  required: described(z.boolean(), 'Whether the field is required.'),
+  validation_pattern: described(z.string(), 'The regular expression that values must match.', '^[a-z0-9-]{1,63}$'),
+  validation_error: described(
+    z.string(),
+    "The error message for a value that doesn't match.",
+    'must be only the first part of your address, such as acme-prod',
+  ),
 });
 
 const ConnectorItem = answer('Connector', {
-  integration_type: z.string(),
-  display_name: z.string(),
-  description: z.string(),
-  auth: oneOf('oauth2', 'api_key'),
-  default_scopes: z.array(z.string()),
-  connection_config_fields: z.array(Field),
-  credential_fields: z.array(Field),
-  configured: z.boolean(),
-  notes: z.string().nullable(),
-  usage_guide: z.string().nullable(),
+  integration_type: described(z.string(), ...integrationTypeText),
+  display_name: described(z.string(), "The service's display name.", 'Zendesk'),
+  description: described(z.string(), 'What the connector is for.', 'Read and change tickets in Zendesk.'),
+  auth: described(
+    oneOf('oauth2', 'api_key'),
+    'How the service is connected: by consent at the service (`oauth2`), or with API keys (`api_key`).',
+  ),
+  default_scopes: described(z.array(z.string()), 'The scopes that are requested if none are sent.', ['read', 'write']),
+  connection_config_fields: described(z.array(Field), 'The fields of `connection_config`.'),
+  credential_fields: described(z.array(Field), 'The fields of `credentials`; empty for services with OAuth.'),
+  configured: described(
+    z.boolean(),
+    'Whether the operator has registered a client with the service; true if the service needs none.',
+  ),
+  notes: described(z.string().nullable(), 'Notes about the service; null if there are none.'),
+  usage_guide: described(
+    z.string().nullable(),
+    'How to send requests to the service; null if nothing special is needed.',
+  ),
 });
 export const ConnectorPage = items(ConnectorItem);
 
@@ -107,11 +161,15 @@ export const presentConnector = (connector: Connector, endpoints: Endpoints): z.
 });
 
 export const ConnectionFields = answer('ConnectionFields', {
-  fields: z.array(Field),
-  connection_config: z.record(z.string(), z.string()),
+  fields: described(z.array(Field), 'The fields that the service needs; empty if it needs none.'),
+  connection_config: described(
+    z.record(z.string(), z.string()),
+    'The saved values of the connection; empty if there is no connection.',
+    { subdomain: 'acme-prod' },
+  ),
 });
 
-/** Values are shown as they were saved: secrets are never among them. */
+/** Values are shown as saved. They never include secrets. */
 export const presentFields = (
   connector: Connector,
   connection: ConnectionRow | undefined,
@@ -122,12 +180,27 @@ export const presentFields = (
 });
 
 export const StartResult = answer('ConnectionStart', {
-  redirect_url: z.string().nullable(),
-  connection_id: id.nullable(),
-  already_authorized: z.boolean(),
-  error: oneOf('different_user', 'credentials_rejected').nullable(),
-  error_message: z.string().nullable(),
-  other_user_email: z.string().nullable(),
+  redirect_url: described(
+    z.string().nullable(),
+    "The address to open in the person's browser within ten minutes; null if there is nothing to open.",
+    'https://plinth.example.com/connect/EXAMPLE',
+  ),
+  connection_id: described(
+    id.nullable(),
+    'The id of the connection; null if there is none.',
+    '0198c20d-04f7-7b5e-9c31-6a2f8d10b7e4',
+  ),
+  already_authorized: described(z.boolean(), 'Whether the connection is already active with these scopes.'),
+  error: described(
+    oneOf('different_user', 'credentials_rejected').nullable(),
+    'Why no connection was started; null if there was no error.',
+  ),
+  error_message: described(z.string().nullable(), 'A message that explains `error`; null if there was no error.'),
+  other_user_email: described(
+    z.string().nullable(),
+    'The e-mail address of the other person, if `error` is `different_user`.',
+    'grace@example.com',
+  ),
 });
 export type StartResult = z.input<typeof StartResult>;
 
@@ -141,18 +214,21 @@ export const noStart: StartResult = {
 };
 
 export const ConnectionStatus = answer('ConnectionStatus', {
-  status: oneOf('PENDING', 'ACTIVE', 'FAILED'),
-  error: oneOf(
-    'access_denied',
-    'exchange_failed',
-    'scope_missing',
-    'expired',
-    'connection_expired',
-    'disconnected',
-  ).nullable(),
+  status: described(oneOf('PENDING', 'ACTIVE', 'FAILED'), 'The status of the latest attempt to connect.'),
+  error: described(
+    oneOf(
+      'access_denied',
+      'exchange_failed',
+      'scope_missing',
+      'expired',
+      'connection_expired',
+      'disconnected',
+    ).nullable(),
+    'Why the attempt failed, or why there is no active connection; otherwise null.',
+  ),
 });
 
-/** The latest attempt decides while it is pending, and after it has failed. */
+/** The latest attempt determines the status while it is pending and after it has failed. */
 export function presentStatus(
   { status }: ConnectionRow,
   attempt: AttemptRow | undefined,
@@ -167,14 +243,29 @@ export function presentStatus(
 const failed = (error: 'expired' | 'connection_expired' | 'disconnected') => ({ status: 'FAILED', error }) as const;
 
 const Connection = answer('Connection', {
-  integration_type: z.string(),
-  connection_id: id,
-  status: oneOf('active', 'disconnected', 'expired'),
-  scopes: z.array(z.string()),
-  user_email: z.string().nullable(),
-  connected_at: timestamp,
-  expires_at: timestamp.nullable(),
-  last_error: z.string().nullable(),
+  integration_type: described(z.string(), ...integrationTypeText),
+  connection_id: described(id, 'The id of the connection.', '0198c20d-04f7-7b5e-9c31-6a2f8d10b7e4'),
+  status: described(
+    oneOf('active', 'disconnected', 'expired'),
+    'Whether the connection can be used. An `expired` connection must be connected again.',
+  ),
+  scopes: described(z.array(z.string()), 'The scopes that the service has granted.', ['read', 'write']),
+  user_email: described(
+    z.string().nullable(),
+    'The e-mail address of the person who connected the service; null if their Plinth account was removed.',
+    'grace@example.com',
+  ),
+  connected_at: described(timestamp, 'When the service was last connected.', '2026-11-15T09:30:00.000Z'),
+  expires_at: described(
+    timestamp.nullable(),
+    "When the access token expires; null if it doesn't. Plinth refreshes the token before then.",
+    '2026-11-15T10:30:00.000Z',
+  ),
+  last_error: described(
+    z.string().nullable(),
+    "Why the last token refresh failed; null if it didn't fail.",
+    'invalid_grant',
+  ),
 });
 export const ConnectionPage = items(Connection);
 
@@ -190,7 +281,10 @@ export const presentConnection = (row: ListedConnection): z.input<typeof Connect
 });
 
 export const Disconnected = answer('Disconnected', {
-  status: z.literal('disconnected'),
-  integration_type: z.string(),
+  status: described(z.literal('disconnected'), 'Always `disconnected`.'),
+  integration_type: described(z.string(), ...integrationTypeText),
 });
-export const Removed = answer('ConnectorRemoved', { status: z.literal('removed'), integration_type: z.string() });
+export const Removed = answer('ConnectorRemoved', {
+  status: described(z.literal('removed'), 'Always `removed`.'),
+  integration_type: described(z.string(), ...integrationTypeText),
+});

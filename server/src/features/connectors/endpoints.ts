@@ -1,32 +1,32 @@
-// Owns where a connection's requests go, and with which client: the catalogue's endpoints, filled in with the values of
-// `connection_config` and the operator's settings. In development all of them may lead to the sandbox.
+// A connection's endpoints and OAuth client: the catalogue's templates, filled in with values from
+// `connection_config` and the operator's settings. In development, all endpoints may point to the sandbox.
 import type { ApiAuthorization } from '../../gateways/oauth/api-key-check.ts';
 import type { OAuthClient } from '../../gateways/oauth/index.ts';
-import type { Connector } from './catalogue.ts';
+import { type Connector, catalogue } from './catalogue.ts';
 import type { ConnectionConfig } from './store/connections.ts';
 
-/** What the operator has registered at a service. */
+/** The client that the operator has registered with a service. */
 export interface RegisteredClient {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
 export interface ConnectorSettings {
-  /** By integration type. */
+  /** Clients, keyed by integration type. */
   readonly clients: ReadonlyMap<string, RegisteredClient>;
   readonly gitlabHost: string;
-  /** Replaces the hosts of all services. Only in development. */
+  /** Replaces all services' hosts. Used only in development. */
   readonly sandboxUrl?: string | undefined;
 }
 
 export interface Endpoints {
-  /** Whether people can connect: the operator has registered a client, or the service needs none. */
+  /** Whether users can connect: either the operator has registered a client, or the service needs none. */
   isConfigured(connector: Connector): boolean;
-  /** Undefined if the service has API keys, or no client is registered. */
+  /** Undefined if the service uses API keys or no client is registered. */
   clientFor(connector: Connector, config: ConnectionConfig, workspaceId: string): OAuthClient | undefined;
-  /** Where requests of the API go. Paths are appended to it. */
+  /** The base URL for API requests. Paths are appended to it. */
   apiBaseFor(connector: Connector, config: ConnectionConfig): string;
-  /** Whether an authorization server that calls itself `iss` is the connector's. */
+  /** Whether `iss` identifies the connector's authorization server. */
   isIssuer(connector: Connector, config: ConnectionConfig, iss: string): boolean;
 }
 
@@ -83,7 +83,22 @@ export function createEndpoints({ clients, gitlabHost, sandboxUrl }: ConnectorSe
   };
 }
 
-/** The request that finds out whether API keys are valid. Undefined for a service with OAuth. */
+/**
+ * Lists the token endpoints of all services with a registered client. Leaves out services whose host depends on the
+ * connection, such as that of a shop.
+ */
+export function listTokenEndpoints(settings: ConnectorSettings): string[] {
+  const endpoints = createEndpoints(settings);
+  return catalogue.flatMap((connector) => {
+    const isFixed =
+      settings.sandboxUrl !== undefined || !/\/\/[^/]*\{(?!gitlab_host)/.test(connector.oauth?.token ?? '');
+    const config = Object.fromEntries(connector.connection_config_fields.map(({ name }) => [name, name]));
+    const client = isFixed ? endpoints.clientFor(connector, config, '') : undefined;
+    return client === undefined ? [] : [client.tokenEndpoint];
+  });
+}
+
+/** The request that checks whether API keys are valid. Undefined for OAuth services. */
 export function describeCheck(
   { checkPath, apiAuth }: Connector,
   apiBase: string,
@@ -98,7 +113,7 @@ export function describeCheck(
   };
 }
 
-/** How requests with these API keys are authenticated. Undefined for a service with OAuth. */
+/** The authorization for requests with these API keys. Undefined for OAuth services. */
 export function describeCredentials(
   apiAuth: Connector['apiAuth'],
   config: ConnectionConfig,

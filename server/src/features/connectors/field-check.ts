@@ -1,4 +1,4 @@
-// Owns checking what a person has filled in: values of `connection_config` and `credentials` against the connector's fields.
+// The validation of user input: `connection_config` and `credentials` are checked against the connector's fields.
 import { type Fault, ValidationError } from '../../kit/http/faults.ts';
 import type { Connector, ConnectorField } from './catalogue.ts';
 
@@ -7,11 +7,11 @@ type Values = Readonly<Record<string, string | null>>;
 export interface FieldValues {
   readonly config: Readonly<Record<string, string>>;
   readonly credentials: Readonly<Record<string, string>>;
-  /** Names of values that the connector has no field for. */
+  /** The names of values without a matching field. */
   readonly ignored: readonly string[];
 }
 
-/** Throws a 422 with all faults. Whether values are text, and how long, was checked before. */
+/** Throws a 422 that lists all faults. The types and lengths of values were checked earlier. */
 export function checkFields(
   { connection_config_fields, credential_fields }: Connector,
   sent: { readonly connection_config?: Values | undefined; readonly credentials?: Values | undefined },

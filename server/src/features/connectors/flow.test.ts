@@ -1,4 +1,4 @@
-// Tests the part of connecting that happens in a browser: who can finish a connection, with what, and how often.
+// Tests the browser side of connecting: which user and browser can finish a connection, and that it works only once.
 import { describe, expect, it } from 'vitest';
 import { startConnectorScene, withoutClients } from '../../../test/support/connectors.ts';
 import { startSecondApp } from '../../../test/support/world.ts';
@@ -16,7 +16,7 @@ const failed = (error: string) => ({ status: 'FAILED', error });
 const readRow = (connectionId: string) =>
   world.db.selectFrom('connections').where('id', '=', connectionId).selectAll().executeTakeFirstOrThrow();
 
-/** Started and opened: the browser is at the service. */
+/** Starts an attempt and opens it, so the browser is on the service's site. */
 async function begin(body: object = {}) {
   const app = await scene.createApp();
   const started = await start(app, owner, body);
@@ -85,14 +85,14 @@ describe('openConnection', () => {
     const { state } = await start(await scene.createApp());
     const got = await world.call('GET', `/connect/${state}`, { headers: html });
     expect(got).toMatchObject({ status: 401, headers: { 'content-type': 'text/html; charset=utf-8' } });
-    expect(got.text).toContain('Sign in at the start page');
+    expect(got.text).toContain('Sign in on the start page');
   });
 
   it("refuses another person's session: a stolen state is of no use", async () => {
     const { state } = await start(await scene.createApp());
     const got = await world.call('GET', `/connect/${state}`, { headers: { ...editor.session, ...html } });
     expect(got.status).toBe(403);
-    expect(got.text).toContain('Another person has started this connection');
+    expect(got.text).toContain('Another user started this connection');
     expect(got.headers['set-cookie']).toBeUndefined();
   });
 
@@ -136,7 +136,7 @@ describe('oauthCallback', () => {
   it('refuses as a page', async () => {
     const got = await world.call('GET', '/api/external-auth/callback?state=x&code=y', { headers: html });
     expect(got).toMatchObject({ status: 400, headers: { 'content-type': 'text/html; charset=utf-8' } });
-    expect(got.text).toContain('This browser did not start the connection');
+    expect(got.text).toContain('This connection was started in another browser');
   });
 
   it('refuses a state that is too long', async () => {
@@ -197,7 +197,7 @@ describe('oauthCallback', () => {
     const { app, url, cookie } = await begin();
     const got = await comeBack(await sandbox.consent(url, 'deny'), cookie);
     expect(got.status).toBe(200);
-    expect(got.text).toContain('Access was denied at the service');
+    expect(got.text).toContain('Access to the service was denied');
     expect(await status(app)).toEqual(failed('access_denied'));
   });
 

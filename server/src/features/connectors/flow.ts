@@ -1,11 +1,11 @@
-// Owns the part of connecting that happens in a person's browser: it leaves for the service with a state and a cookie, and
-// comes back with a code, which is exchanged for tokens (docs/api/connectors.md#the-flow).
+// The browser side of the connection flow. The browser is redirected to the service with a state parameter and a
+// cookie, and returns with a code that is exchanged for tokens (docs/api/connectors.md#the-flow).
 import { audit } from '../../core/audit/audit.ts';
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { AppAccess, SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import type { OAuthClient, OAuthGateway } from '../../gateways/oauth/index.ts';
 import { transaction } from '../../kit/db/database.ts';
-import { readCookie } from '../../kit/http/cookies.ts';
+import { readCookie } from '../../kit/http/request/cookies.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
@@ -36,21 +36,21 @@ export interface FlowDeps extends RevokeDeps {
   readonly secrets: Secrets;
   readonly oauth: OAuthGateway;
   readonly baseUrl: string;
-  /** True if BASE_URL is https: the cookie is then `Secure`. */
+  /** True if BASE_URL is https, so the cookie is `Secure`. */
   readonly secureCookie: boolean;
 }
 
 const callbackPath = '/api/external-auth/callback';
 
-/** Where the browser goes now, and the cookie that it brings back. Throws 404, 403 and 503. */
+/** Returns the service's authorization URL and the cookie for the callback. Throws 404, 403 or 503. */
 export async function leaveForService(
   db: Db,
+  deps: FlowDeps,
   { caller }: SelfAccess,
   state: string,
-  deps: FlowDeps,
   now: Date,
 ): Promise<{ url: URL; cookie: string }> {
-  const attempt = await findPending(db, state, deps, now);
+  const attempt = await findPending(db, deps, state, now);
   if (attempt === undefined) throw linkExpired();
   if (attempt.user_id !== caller.user_id) throw ofAnotherPerson();
   const parties = partiesOf(attempt, deps);
@@ -70,7 +70,7 @@ export async function leaveForService(
   return { url, cookie };
 }
 
-/** How an attempt ended. */
+/** An attempt's result. */
 export interface Outcome {
   readonly connection_id: string;
   readonly display_name: string;
@@ -79,27 +79,30 @@ export interface Outcome {
 }
 
 /**
- * The browser is back. Only the browser that has the cookie, with the state that belongs to it, gets any further than a 400; and
- * only once, because both are used up before anything is done.
+ * Handles the callback. Browsers without a matching state and cookie get a 400. Both values work only once, because
+ * they are used up before anything else happens.
  */
 export async function returnFromService(
   db: Db,
-  visitor: Visitor,
-  query: CallbackQuery,
-  cookies: string | undefined,
   deps: FlowDeps,
+  {
+    visitor,
+    query,
+    cookies,
+  }: { readonly visitor: Visitor; readonly query: CallbackQuery; readonly cookies: string | undefined },
   now: Date,
 ): Promise<Outcome> {
-  const attempt = await findPending(db, query.state ?? '', deps, now);
+  const attempt = await findPending(db, deps, query.state ?? '', now);
   const cookie = attempt && readCookie(cookies, cookieName(attempt.state_hash));
   const parties = attempt && partiesOf(attempt, deps);
   if (attempt === undefined || cookie === undefined || parties === undefined) throw stateInvalid();
   if ((await findStarter(db, visitor, attempt)) === undefined) throw stateInvalid();
   if (!(await useState(db, attempt, hash(cookie)))) throw stateInvalid();
-  const { answer, isRecorded, before } = await finishAttempt(db, visitor, attempt, parties, query, deps, now);
+  const { answer, isRecorded, before } = await finishAttempt(db, deps, { visitor, attempt, parties, query }, now);
   const isActive = before?.status === 'active';
   const isSuccess = isRecorded && answer.error === null;
-  // Nobody has these tokens. But at some services revoking one ends all that the person has granted, and so the connection.
+  // Unsaved tokens are revoked, unless the connection is active. With some services, revoking one token ends the user's
+  // whole grant, which would end the connection too.
   if (!isSuccess && answer.tokens && !isActive) await deps.oauth.revoke(parties.client, tokenToRevoke(answer.tokens));
   if (isSuccess && isActive && before.user_id !== attempt.user_id) await deps.revoke(before);
   if (!isRecorded) throw stateInvalid();
@@ -109,55 +112,67 @@ export async function returnFromService(
 
 interface FinishedAttempt {
   readonly answer: ServiceAnswer;
-  /** False: it was started again, disconnected or removed while the service answered. */
+  /** False if the connection was restarted, disconnected or removed during the exchange. */
   readonly isRecorded: boolean;
-  /** The connection as it was. */
+  /** The connection before this attempt. */
   readonly before: ConnectionRow | undefined;
 }
 
-/** The state is used up, so that the attempt can't be repeated: whatever fails here, callers can read that it has failed. */
+/**
+ * The state is used up, so the attempt can't be repeated. Errors are stored, so callers can see that the attempt
+ * failed.
+ */
 async function finishAttempt(
   db: Db,
-  visitor: Visitor,
-  attempt: PendingAttempt,
-  parties: Parties,
-  query: CallbackQuery,
   deps: FlowDeps,
+  {
+    visitor,
+    attempt,
+    parties,
+    query,
+  }: {
+    readonly visitor: Visitor;
+    readonly attempt: PendingAttempt;
+    readonly parties: Parties;
+    readonly query: CallbackQuery;
+  },
   now: Date,
 ): Promise<FinishedAttempt> {
   try {
     const answer = await fetchTokens(attempt, parties, query, deps);
-    return await transaction(db, (db) => recordAnswer(db, visitor, attempt, answer, deps, now));
+    return await transaction(db, (db) => recordAnswer(db, deps, { visitor, attempt, answer }, now));
   } catch (error) {
-    await failAttempt(db, attempt, 'exchange_failed').catch(() => undefined); // the first error is the one to report
+    await failAttempt(db, attempt, 'exchange_failed').catch(() => undefined); // report only the first error
     throw error;
   }
 }
 
 async function recordAnswer(
   db: Db,
-  visitor: Visitor,
-  attempt: PendingAttempt,
-  answer: ServiceAnswer,
   deps: FlowDeps,
+  {
+    visitor,
+    attempt,
+    answer,
+  }: { readonly visitor: Visitor; readonly attempt: PendingAttempt; readonly answer: ServiceAnswer },
   now: Date,
 ): Promise<FinishedAttempt> {
   const before = await lockConnectionById(db, { workspace_id: attempt.workspace_id, id: attempt.connection_id });
   const access = await findStarter(db, visitor, attempt);
   const isCurrent = before !== undefined && (await findAttempt(db, before))?.id === attempt.id;
   if (access === undefined || !isCurrent) return { answer, isRecorded: false, before };
-  if (answer.error === null) await recordSuccess(db, access, attempt, before, answer, deps, now);
+  if (answer.error === null) await recordSuccess(db, deps, access, { attempt, connection: before, answer }, now);
   else await recordFailure(db, access, attempt, answer.error, now);
   return { answer, isRecorded: true, before };
 }
 
-/** An attempt whose state was not used yet. */
+/** An attempt with an unused state. */
 type PendingAttempt = AttemptOfApp & { readonly state_hash: Buffer; readonly code_verifier_sealed: string };
 
 async function findPending(
   db: Db,
-  state: string,
   { states }: FlowDeps,
+  state: string,
   now: Date,
 ): Promise<PendingAttempt | undefined> {
   const stateHash = states.hashOf(state);
@@ -171,14 +186,14 @@ interface Parties {
   readonly client: OAuthClient;
 }
 
-/** The attempt decides which service is asked, and as which client: what a callback says about it has no effect. */
+/** The service and the client depend only on the attempt, never on the callback's parameters. */
 function partiesOf(attempt: AttemptOfApp, { endpoints }: FlowDeps): Parties | undefined {
   const connector = findConnector(attempt.integration_type);
   const client = connector && endpoints.clientFor(connector, attempt.connection_config, attempt.workspace_id);
   return client && { connector, client };
 }
 
-/** The proof of the person who started the attempt, by what they may do now. Undefined if that is no longer enough. */
+/** The access of the user who started the attempt. Undefined if their current permissions are no longer sufficient. */
 const findStarter = (
   db: Db,
   { request_id, ip }: Visitor,
@@ -197,7 +212,7 @@ async function fetchTokens(
   { code, error, iss }: CallbackQuery,
   { endpoints, secrets, oauth, baseUrl }: FlowDeps,
 ): Promise<ServiceAnswer> {
-  // RFC 9207: a code of another authorization server must not be sent to this one.
+  // A code from another authorization server must not be sent to this one (RFC 9207).
   if (iss !== undefined && !endpoints.isIssuer(connector, attempt.connection_config, iss))
     return { error: 'exchange_failed' };
   if (error !== undefined) return { error: /denied|cancel/.test(error) ? 'access_denied' : 'exchange_failed' };
@@ -205,23 +220,29 @@ async function fetchTokens(
   const codeVerifier = openVerifier(secrets, attempt.id, attempt.code_verifier_sealed);
   const result = await oauth.exchange(client, { code, codeVerifier, redirectUri: baseUrl + callbackPath });
   if (result.kind !== 'tokens') return { error: 'exchange_failed' };
-  // A service that does not say what it granted has granted what was asked for.
+  // If a service does not report scopes, it has granted all requested ones.
   const scopes = connector.oauth?.rewordsScopes ? attempt.scopes : (result.scopes ?? attempt.scopes);
   if (listMissingScopes(connector, attempt.scopes, scopes).length > 0)
     return { error: 'scope_missing', tokens: result };
   return { error: null, tokens: result, scopes };
 }
 
-/** A refresh token stands for the whole grant. */
+/** With most services, revoking the refresh token ends the whole grant. */
 const tokenToRevoke = ({ refreshToken, accessToken }: IssuedTokens): string => refreshToken ?? accessToken;
 
 async function recordSuccess(
   db: Db,
-  access: AppAccess,
-  { integration_type, user_id, connection_config }: AttemptOfApp,
-  connection: ConnectionRow,
-  { tokens, scopes }: ServiceAnswer & { error: null },
   { secrets }: FlowDeps,
+  access: AppAccess,
+  {
+    attempt: { integration_type, user_id, connection_config },
+    connection,
+    answer: { tokens, scopes },
+  }: {
+    readonly attempt: AttemptOfApp;
+    readonly connection: ConnectionRow;
+    readonly answer: ServiceAnswer & { error: null };
+  },
   now: Date,
 ): Promise<void> {
   const { id } = connection;
@@ -246,7 +267,7 @@ async function recordSuccess(
   await audit(db, access, { type: 'connection.connected', ...change }, now);
 }
 
-/** A connection that exists stays as it is. */
+/** Leaves an existing connection unchanged. */
 async function recordFailure(
   db: Db,
   access: AppAccess,
@@ -264,19 +285,19 @@ const linkExpired = () =>
   new Problem(
     'not_found',
     'connection_not_found',
-    'This link is not valid, was used, or is older than ten minutes. Start the connection again.',
+    'This link is invalid, has already been used, or is more than ten minutes old. Start the connection again.',
   );
 
 const ofAnotherPerson = () =>
   new Problem(
     'forbidden',
     'connection_of_other_user',
-    'Another person has started this connection, and only they can finish it. Start it yourself, or sign in as that person.',
+    'Another user started this connection, and only they can finish it. Sign in as that user, or start a new connection.',
   );
 
 const stateInvalid = () =>
   new Problem(
     'bad_request',
     'connection_state_invalid',
-    'This browser did not start the connection, or it was finished, replaced or older than ten minutes. Start it again.',
+    'This connection was started in another browser, has already finished, was replaced by a newer attempt, or expired after ten minutes. Start it again.',
   );

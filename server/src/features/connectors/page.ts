@@ -1,14 +1,14 @@
-// Owns what a browser is shown or sent to when an attempt to connect has ended.
+// The page or redirect shown to a browser when a connection attempt has ended.
 import { Answer } from '../../kit/http/answer.ts';
-import { answerWithPage, renderMessage } from '../../kit/http/page.ts';
+import { answerWithPage, renderMessage } from '../../kit/http/page/page.ts';
 import type { Outcome } from './flow.ts';
 import type { AttemptError } from './store/attempts.ts';
 
-/** A redirect. The address that is left may have a state, which no other site needs to know. */
+/** A redirect without a referrer, because the current address may contain a state that must not leak to other sites. */
 export const redirectTo = (url: string, headers: Readonly<Record<string, string>> = {}): Answer<string> =>
   new Answer('', { headers: { location: url, 'referrer-policy': 'no-referrer', ...headers } }, 302);
 
-/** Back to where the caller wanted the person to go on; otherwise a page that says how it ended. */
+/** Redirects to the caller's return URL, or shows a page with the result if there is none. */
 export function answerOutcome({ connection_id, display_name, return_url, error }: Outcome): Answer<string> {
   if (return_url === null)
     return error === null
@@ -22,9 +22,9 @@ export function answerOutcome({ connection_id, display_name, return_url, error }
 }
 
 const reasons: Readonly<Record<AttemptError, string>> = {
-  access_denied: 'Access was denied at the service. Nothing was changed. To try again, start the connection again.',
+  access_denied: 'Access to the service was denied. Nothing was changed. To try again, start a new connection.',
   exchange_failed:
-    'The service did not confirm the connection. Nothing was changed. Start the connection again in a moment.',
+    'The service did not confirm the connection. Nothing was changed. Start a new connection in a moment.',
   scope_missing:
-    'The service granted less than the app asked for. Nothing was changed. Start the connection again and allow everything.',
+    'The service granted fewer permissions than the app requested. Nothing was changed. Try connecting again, and grant all the requested permissions.',
 };

@@ -1,7 +1,10 @@
-// Owns the HTTP contract of connectors (docs/api/connectors.md).
+// The HTTP routes for connectors (docs/api/connectors.md).
 import { open, readCredentials, sessionOnly, writeCredentials } from '../../core/auth/credentials.ts';
+import { appAs } from '../../core/auth/guards/app.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
+import { anyone } from '../../core/auth/guards/visitor.ts';
+import { self } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { anyone, appAs, nestedResource, self } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
@@ -84,7 +87,7 @@ const readRoutes = ({ cursors, endpoints }: ConnectorRouteDeps): Route[] => [
     name: 'getConnectionStatus',
     method: 'GET',
     path: '/api/apps/{app_id}/external-auth/status',
-    summary: 'Get how far the latest attempt to connect a service is',
+    summary: 'Get the status of the latest attempt to connect a service',
     credentials: readCredentials,
     access: appAs('viewer'),
     limit: perMinute(150, 'caller'),
@@ -124,9 +127,9 @@ const changeRoutes = (deps: ConnectorRouteDeps): Route[] => [
     name: 'startConnection',
     method: 'POST',
     path: '/api/apps/{app_id}/external-auth/initiate',
-    summary: 'Start connecting a service; the person goes on at redirect_url, within ten minutes',
+    summary: 'Start connecting a service; the person must open redirect_url within ten minutes',
     description:
-      'Services with API keys are connected at once. Check `error` and `already_authorized`: both are answered with 200.',
+      'Services with API keys are connected immediately. Check `error` and `already_authorized`: the status is 200 in both cases.',
     credentials: writeCredentials,
     access: appAs('editor'),
     plan: 'connectors',
@@ -143,23 +146,25 @@ const changeRoutes = (deps: ConnectorRouteDeps): Route[] => [
       notConfigured,
       { status: 503, code: 'connector_unavailable' },
     ],
-    precheck: ({ db, access, body, now }) => checkStart(db, access, body, deps, now),
-    handle: ({ db, access, now }, checked) => startConnection(db, access, checked, deps, now),
+    precheck: ({ db, access, body, now }) => checkStart(db, deps, access, body, now),
+    handle: ({ db, access, now }, checked) => startConnection(db, deps, access, checked, now),
   }),
   route({
     name: 'setConnectorScopes',
     method: 'PUT',
     path: '/api/apps/{app_id}/external-auth/integrations/{integration_type}',
-    summary: 'Replace the scopes of a connection; wider ones need consent at redirect_url',
+    summary: 'Replace the scopes of a connection; wider scopes need consent at redirect_url',
     credentials: writeCredentials,
     access: connectorOf('editor'),
     plan: 'connectors',
     limit: perMinute(30, 'caller'),
     body: ScopeChange,
+    idempotency: 'optional',
+    secretFields: ['redirect_url'],
     audits: ['connection.started', 'connection.scopes_changed'],
     answers: { 200: StartResult },
     refusals: [connectionNotFound, inProgress, notConfigured],
-    handle: ({ db, access, body, now }) => setScopes(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => setScopes(db, deps, access, body, now),
   }),
   route({
     name: 'disconnectConnector',
@@ -170,24 +175,26 @@ const changeRoutes = (deps: ConnectorRouteDeps): Route[] => [
     access: connectorOf('editor'),
     limit: perMinute(30, 'caller'),
     work: 'outside',
+    repeat: 'safe',
     audits: ['connection.disconnected'],
     answers: { 200: Disconnected },
     refusals: [connectionNotFound],
-    handle: ({ db, access, now }) => disconnectConnector(db, access, deps, now),
+    handle: ({ db, access, now }) => disconnectConnector(db, deps, access, now),
   }),
   route({
     name: 'removeConnector',
     method: 'DELETE',
     path: '/api/apps/{app_id}/external-auth/integrations/{integration_type}/remove',
-    summary: 'Remove a connection: its tokens, as disconnecting does, and its configuration',
+    summary: 'Remove a connection: its tokens, as when disconnecting, and its configuration',
     credentials: writeCredentials,
     access: connectorOf('editor'),
     limit: perMinute(30, 'caller'),
     work: 'outside',
+    repeat: 'safe',
     audits: ['connection.removed'],
     answers: { 200: Removed },
     refusals: [connectionNotFound],
-    handle: ({ db, access, now }) => removeConnector(db, access, deps, now),
+    handle: ({ db, access, now }) => removeConnector(db, deps, access, now),
   }),
 ];
 
@@ -200,14 +207,14 @@ const browserRoutes = (deps: ConnectorRouteDeps): Route[] => [
     headers: ['Location', 'Set-Cookie'],
     method: 'GET',
     path: '/connect/{state}',
-    summary: 'For the browser of the person who started a connection: go to the service',
+    summary: 'Redirect the browser of the person who started a connection to the service',
     credentials: sessionOnly,
     access: self,
     limit: perMinute(60, 'address'),
     answers: { 302: redirect },
     refusals: [{ status: 403, code: 'connection_of_other_user' }, connectionNotFound, notConfigured],
     handle: async ({ db, access, params, now }) => {
-      const { url, cookie } = await leaveForService(db, access, params.state, deps, now);
+      const { url, cookie } = await leaveForService(db, deps, access, params.state, now);
       return redirectTo(url.href, { 'set-cookie': cookie });
     },
   }),
@@ -216,7 +223,7 @@ const browserRoutes = (deps: ConnectorRouteDeps): Route[] => [
     headers: ['Location'],
     method: 'GET',
     path: '/api/external-auth/callback',
-    summary: 'For services: where they send the browser back to',
+    summary: 'Receive the browser that a service redirects back',
     credentials: open,
     access: anyone,
     limit: perMinute(60, 'address'),
@@ -227,7 +234,7 @@ const browserRoutes = (deps: ConnectorRouteDeps): Route[] => [
     handle: async ({ db, access, query, headers, now }) => {
       const { cookie } = headers;
       const cookies = typeof cookie === 'string' ? cookie : undefined;
-      return answerOutcome(await returnFromService(db, access, query, cookies, deps, now));
+      return answerOutcome(await returnFromService(db, deps, { visitor: access, query, cookies }, now));
     },
   }),
 ];

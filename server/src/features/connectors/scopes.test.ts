@@ -1,4 +1,4 @@
-// Tests which scopes count as granted, by what services report.
+// Tests which scopes count as granted, given the scopes that a service reports.
 import { describe, expect, it } from 'vitest';
 import { findConnector } from './catalogue.ts';
 import { listMissingScopes } from './scopes.ts';

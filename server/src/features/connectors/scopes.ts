@@ -1,7 +1,7 @@
-// Owns comparing scopes. Services report what they granted in their own words; what is known about that is in the catalogue.
+// The comparison of scopes. Services report granted scopes in different ways, as described in the catalogue.
 import type { Connector } from './catalogue.ts';
 
-/** They only ask for a refresh token, and are often not reported. */
+/** These scopes only request a refresh token, and services often do not report them. */
 const refreshScopes = new Set(['offline_access', 'refresh_token', 'offline']);
 
 const graph = 'https://graph.microsoft.com/';
@@ -9,7 +9,7 @@ const graph = 'https://graph.microsoft.com/';
 /** Microsoft reports `https://graph.microsoft.com/Mail.Read` as `Mail.Read`. */
 const shorten = (scope: string): string => (scope.startsWith(graph) ? scope.slice(graph.length) : scope);
 
-/** The scopes that were asked for and not granted. */
+/** Lists the scopes that were requested but not granted. */
 export function listMissingScopes(
   { oauth }: Pick<Connector, 'oauth'>,
   requested: readonly string[],

@@ -1,5 +1,5 @@
-// Owns where the secrets of connections are stored, and their encryption: each column under a data key of its own, bound to
-// its table, row and column (kit/secrets.ts).
+// The storage and encryption of connection secrets. Each column is sealed with its own data key, bound to its
+// table, row and column (kit/secrets.ts).
 import type { SecretLocation, Secrets } from '../../kit/secrets.ts';
 
 export const sealedColumns = ['access_token_sealed', 'refresh_token_sealed', 'credentials_sealed'] as const;
@@ -26,7 +26,7 @@ export const sealTokens = (secrets: Secrets, connectionId: string, { accessToken
       : secrets.seal(refreshToken, connectionSecret(connectionId, 'refresh_token_sealed')),
 });
 
-/** Undefined if the connection has no tokens: it is not active, or has API keys. */
+/** Undefined if the connection has no tokens, because it is not active or uses API keys. */
 export function openTokens(
   secrets: Secrets,
   row: { id: string; access_token_sealed: string | null; refresh_token_sealed: string | null },

@@ -1,5 +1,5 @@
-// Owns starting a connection and changing its scopes (docs/api/connectors.md#connecting): what must be true, and the attempt
-// that a person's browser then finishes (flow.ts).
+// Starts a connection and changes its scopes (docs/api/connectors.md#connecting): the preconditions, and the
+// attempt that the user then finishes in the browser (flow.ts).
 import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -40,7 +40,7 @@ export interface StartDeps {
   readonly baseUrl: string;
 }
 
-/** What is to be connected, once the body was checked. */
+/** A validated request to connect. */
 interface Wanted extends FieldValues {
   readonly connector: Connector;
   readonly scopes: readonly string[];
@@ -50,16 +50,18 @@ interface Wanted extends FieldValues {
 
 export interface CheckedStart {
   readonly wanted: Wanted;
-  /** What the service says about API keys; undefined if it was not asked. */
+  /** The service's verdict on the API keys. Undefined if they were not checked. */
   readonly verdict?: ApiKeyVerdict | undefined;
 }
 
-/** Everything that needs no transaction, and the request to a service with API keys. Throws 404, 422, 409 and 503. */
+/**
+ * Runs the checks that need no transaction, including the request that checks API keys. Throws 404, 422, 409 or 503.
+ */
 export async function checkStart(
   db: Db,
+  deps: StartDeps,
   access: AppAccess,
   input: NewConnection,
-  deps: StartDeps,
   now: Date,
 ): Promise<CheckedStart> {
   const connector = findConnector(input.integration_type);
@@ -74,19 +76,19 @@ export async function checkStart(
     return_url: connector.oauth === null ? null : checkReturnUrl(access, input.return_url, deps),
   };
   if (!deps.endpoints.isConfigured(connector)) throw connectorNotConfigured();
-  return { wanted, verdict: await askService(db, access, wanted, deps, now) };
+  return { wanted, verdict: await askService(db, deps, access, wanted, now) };
 }
 
-/** API keys have no scopes, and no browser is involved. */
+/** API keys need no scopes and no browser. */
 const listUnusedFields = ({ oauth }: Connector, input: NewConnection): string[] =>
   oauth === null ? (['scopes', 'return_url'] as const).filter((name) => input[name] !== undefined) : [];
 
-/** Credentials are sent to the service only if the connection could be made with them. */
+/** Sends credentials to the service only if they could complete the connection. */
 async function askService(
   db: Db,
+  deps: StartDeps,
   access: AppAccess,
   wanted: Wanted,
-  deps: StartDeps,
   now: Date,
 ): Promise<ApiKeyVerdict | undefined> {
   const { connector, config, credentials } = wanted;
@@ -111,7 +113,7 @@ function checkReturnUrl(
   throw new ValidationError([
     {
       loc: ['body', 'return_url'],
-      msg: 'must be an address of this installation or of the published app',
+      msg: 'must be a URL on this installation or the published app',
       type: 'value_error',
     },
   ]);
@@ -119,28 +121,28 @@ function checkReturnUrl(
 
 export function startConnection(
   db: Db,
+  deps: StartDeps,
   access: AppAccess,
   { wanted, verdict }: CheckedStart,
-  deps: StartDeps,
   now: Date,
 ): Promise<Answer<StartResult>> {
   const { integration_type } = wanted.connector;
   const ignored = wanted.ignored;
   return transaction(db, async (db) => {
-    await lockApp(db, access); // it may have been moved to the trash meanwhile
-    // Two people may start the first connection at the same time, when there is no row to lock.
+    await lockApp(db, access); // the app may have been moved to the trash
+    // Two users may start the first connection at the same time, when there is no row to lock.
     await takeAdvisoryLock(db, `connection of ${access.app.id} to ${integration_type}`);
     const before = await lockConnection(db, access.app, integration_type);
     const settled = await findSettled(db, access, before, wanted, now);
     if (settled !== undefined) return withNotes(settled, { changed: false, ignored });
     if (verdict === 'rejected') return withNotes(rejected, { changed: false, ignored });
-    // Somebody else had the connection when the keys would have been checked, and has ended it since.
+    // The keys were not checked, because another user had a connection at the time but has since ended it.
     if (wanted.connector.oauth === null && verdict !== 'accepted') throw connectorUnavailable();
     const connection = before ?? (await insertNew(db, access, integration_type, now));
     const result =
       wanted.connector.oauth === null
-        ? await connectWithKeys(db, access, connection, wanted, deps, now)
-        : await beginAttempt(db, access, connection, wanted, deps, now);
+        ? await connectWithKeys(db, deps, access, { connection, wanted }, now)
+        : await beginAttempt(db, deps, access, { connection, wanted }, now);
     return withNotes(result, { ignored });
   });
 }
@@ -148,13 +150,13 @@ export function startConnection(
 const rejected: StartResult = {
   ...noStart,
   error: 'credentials_rejected',
-  error_message: 'The service did not accept these credentials. Check them and send them again.',
+  error_message: 'The service rejected these credentials. Check them and try again.',
 };
 
 const insertNew = (db: Db, access: AppAccess, integration_type: string, now: Date) =>
   insertConnection(db, access.app, { id: newId(), integration_type, user_id: access.caller.user_id }, now);
 
-/** The answer if there is nothing to start. Throws 409 while another person is connecting. */
+/** The result if there is nothing to start. Throws 409 while another user is connecting. */
 async function findSettled(
   db: Db,
   access: AppAccess,
@@ -183,12 +185,12 @@ async function describeOther(db: Db, { id, user_id }: ConnectionRow): Promise<St
     connection_id: id,
     error: 'different_user',
     error_message:
-      'The app uses the account of another person. Ask them to change the connection, or ask an owner of the app, who can replace it.',
+      "The app uses another person's account. Ask them to change the connection, or ask an app owner to replace it.",
     other_user_email: user_id === null ? null : await findEmail(db, user_id),
   };
 }
 
-/** API keys are always replaced: whether they are the same is not compared. */
+/** API keys are always replaced, without comparing them with the stored keys. */
 const isAlreadyAuthorized = (before: ConnectionRow, { connector, config, scopes, force }: Wanted, now: Date): boolean =>
   before.status === 'active' &&
   (before.expires_at === null || before.expires_at > now) &&
@@ -199,10 +201,12 @@ const isAlreadyAuthorized = (before: ConnectionRow, { connector, config, scopes,
 
 async function connectWithKeys(
   db: Db,
-  access: AppAccess,
-  { id, ...before }: ConnectionRow,
-  { connector, config, credentials }: Wanted,
   deps: StartDeps,
+  access: AppAccess,
+  {
+    connection: { id, ...before },
+    wanted: { connector, config, credentials },
+  }: { readonly connection: ConnectionRow; readonly wanted: Wanted },
   now: Date,
 ): Promise<StartResult> {
   const { app, caller } = access;
@@ -227,13 +231,15 @@ async function connectWithKeys(
   return { ...noStart, connection_id: id };
 }
 
-/** Stores the attempt, and returns the address at which the person's browser goes on. */
+/** Stores the attempt, and returns the URL where the user's browser continues. */
 async function beginAttempt(
   db: Db,
-  access: AppAccess,
-  { id: connection_id }: ConnectionRow,
-  { connector, config, scopes, return_url }: Wanted,
   deps: Pick<StartDeps, 'states' | 'secrets' | 'baseUrl'>,
+  access: AppAccess,
+  {
+    connection: { id: connection_id },
+    wanted: { connector, config, scopes, return_url },
+  }: { readonly connection: ConnectionRow; readonly wanted: Wanted },
   now: Date,
 ): Promise<StartResult> {
   const { app, caller } = access;
@@ -261,18 +267,18 @@ async function beginAttempt(
   return { ...noStart, redirect_url: `${deps.baseUrl}/connect/${state}`, connection_id };
 }
 
-/** The routes accept the credentials of people only. */
+/** The routes accept only users' credentials. */
 function requirePerson(user_id: string | null): string {
-  if (user_id === null) throw new Error('a connection was started without a person');
+  if (user_id === null) throw new Error('a connection was started without a user');
   return user_id;
 }
 
-/** Narrower scopes are recorded at once. Wider ones, and another configuration, need the person's consent. */
+/** Narrower scopes are recorded immediately. Wider scopes or a different configuration need the user's consent. */
 export function setScopes(
   db: Db,
+  deps: StartDeps,
   access: AppAccess & { readonly connector: Connector },
   input: ScopeChange,
-  deps: StartDeps,
   now: Date,
 ): Promise<Answer<StartResult>> {
   const { connector, app } = access;
@@ -296,7 +302,8 @@ export function setScopes(
       return_url: null,
     };
     const settled = await findSettled(db, access, before, wanted, now);
-    if (settled === undefined) return withNotes(await beginAttempt(db, access, before, wanted, deps, now), { ignored });
+    if (settled === undefined)
+      return withNotes(await beginAttempt(db, deps, access, { connection: before, wanted }, now), { ignored });
     const isNarrower = settled.already_authorized && !isDeepStrictEqual(new Set(before.scopes), new Set(input.scopes));
     if (!isNarrower) return withNotes(settled, { changed: false, ignored });
     await saveConnection(db, before, { scopes: [...input.scopes], updated_date: now });
@@ -309,7 +316,7 @@ export function setScopes(
 
 const withoutScopes = {
   loc: ['body', 'scopes'],
-  msg: 'is only for services with OAuth; this one has API keys',
+  msg: 'is only allowed for services that use OAuth; this service uses API keys',
   type: 'value_error',
 };
 
@@ -317,14 +324,14 @@ const connectionInProgress = () =>
   new Problem(
     'conflict',
     'connection_in_progress',
-    'Another person is connecting this service. Try again in ten minutes, or when they have finished.',
+    'Another person is already connecting this service. Try again when they have finished, or in ten minutes.',
   );
 
 export const connectorNotConfigured = () =>
   new Problem(
     'unavailable',
     'connector_not_configured',
-    'The operator of this installation has not registered a client for this service. Ask an operator to do so.',
+    'No client is registered for this service on this installation. Ask an operator to register one.',
     { headers: { 'retry-after': '3600' } },
   );
 
@@ -332,6 +339,6 @@ const connectorUnavailable = () =>
   new Problem(
     'unavailable',
     'connector_unavailable',
-    'The credentials could not be checked at the service, so they were not saved. Try again in a moment.',
+    'The credentials could not be verified with the service, so they were not saved. Try again in a moment.',
     { headers: { 'retry-after': '30' } },
   );

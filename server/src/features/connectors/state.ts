@@ -1,17 +1,17 @@
-// Owns the two values that tie an attempt to one browser: the state, which travels to the service and back, and the cookie,
-// which stays in the browser. Of both only hashes are stored.
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+// The two values that bind an attempt to one browser: the state, which the service returns unchanged, and the
+// cookie, which stays in the browser. Only their hashes are stored.
+import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const attemptLifetimeMs = 10 * 60 * 1000;
 
 export interface States {
   create(): { readonly state: string; readonly hash: Buffer };
-  /** Undefined if this installation did not sign the state: no query is needed to refuse it. */
+  /** Undefined if this installation did not sign the state, so it can be rejected without a query. */
   hashOf(state: string): Buffer | undefined;
 }
 
-/** A state is 24 random bytes and their signature: `c2VlZHM….bWFj…`. */
-export function createStates(signingKey: Buffer): States {
+/** A state consists of 24 random bytes and their signature: `c2VlZHM….bWFj…`. */
+export function createStates(signingKey: KeyObject): States {
   const sign = (text: string) => createHmac('sha256', signingKey).update(`connect:${text}`).digest().subarray(0, 16);
   return {
     create() {
@@ -38,12 +38,12 @@ export function createCookie(): AttemptCookie {
   return { value, hash: hash(value) };
 }
 
-/** Each state has a cookie of its own, so that a person can connect two services at the same time. */
+/** Each state has its own cookie, so a user can connect two services at the same time. */
 export const cookieName = (stateHash: Buffer): string => `plinth_connect_${stateHash.toString('hex').slice(0, 16)}`;
 
 export const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** PKCE (RFC 7636): the service learns the hash first, and the verifier with the code. */
+/** PKCE (RFC 7636). The service first gets the hash, and later the verifier with the code. */
 export function createVerifier(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -1,5 +1,5 @@
-// Owns the description of credits in an archive. Operations in progress are not exported; their reservations expire as
-// usual.
+// Describes how credits are stored in an archive. Unfinished operations are not exported, and their reservations expire
+// as usual.
 import { z } from 'zod';
 import { ledgerKinds } from '../../core/credits/ledger.ts';
 import {
@@ -16,9 +16,9 @@ import { parseTime } from '../../kit/text.ts';
 
 const amount = z.number().min(-1e12).max(1e12);
 const positive = amount.min(0);
-/** The first moment of a month, UTC. */
+/** The start of a month, in UTC. */
 const month = time.refine((at) => parseTime(at)?.toISOString().endsWith('-01T00:00:00.000Z'), {
-  error: 'must be the start of a month, UTC',
+  error: 'must be the start of a month in UTC',
 });
 const operation = text(1, 100);
 const reference = text(0, 200).nullable();

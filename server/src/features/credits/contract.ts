@@ -1,37 +1,74 @@
-// Owns the schemas of credits (docs/api/credits.md).
+// The API schemas for credits (docs/api/credits.md).
 import { z } from 'zod';
 import { ledgerKinds } from '../../core/credits/ledger.ts';
 import { type PoolBalance, startOfMonth } from '../../core/credits/pool.ts';
-import { answer, pageQuery, query, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
+import { answer, described, pageQuery, parameter, query, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
 
 export const Credits = answer('Credits', {
-  period_start: timestamp,
-  period_end: timestamp.meta({ description: 'The start of the next month.' }),
-  monthly_limit: z.number().nullable(),
-  used: z.number(),
-  reserved: z.number(),
-  remaining: z
-    .number()
-    .nullable()
-    .meta({ description: 'Null if unlimited. Below 0 only if an operator lowered the limit or took credits back.' }),
-  granted: z.number(),
-  default_member_credit_limit: z.number().nullable(),
-  own: answer('OwnCredits', {
-    used: z.number(),
-    credit_limit: z.number().nullable(),
-    is_default_limit: z.boolean(),
-  })
-    .nullable()
-    .meta({ description: "The caller's own use and limit. Null for a workspace key." }),
+  period_start: described(timestamp, 'The start of the month, in UTC.', '2026-11-01T00:00:00.000Z'),
+  period_end: described(timestamp, 'The start of the next month.', '2026-12-01T00:00:00.000Z'),
+  monthly_limit: described(
+    z.number().nullable(),
+    "The workspace's credits per month, from its plan or set by an operator; null if unlimited.",
+    1000,
+  ),
+  used: described(z.number(), 'Credits used this month, less refunds.', 187.1),
+  reserved: described(z.number(), 'Credits set aside for operations that are running.', 0.4),
+  remaining: described(
+    z.number().nullable(),
+    'Credits left this month; null if unlimited. Negative only if an operator lowered the limit or took credits back.',
+    812.5,
+  ),
+  granted: described(
+    z.number(),
+    "Credits that an operator added this month, less those taken back; they don't carry over.",
+    0,
+  ),
+  default_member_credit_limit: described(
+    z.number().nullable(),
+    'The monthly credits of members without a limit of their own; null if there is no default.',
+    50,
+  ),
+  own: described(
+    answer('OwnCredits', {
+      used: described(z.number(), 'Credits that the caller has used this month, less refunds.', 41.5),
+      credit_limit: described(
+        z.number().nullable(),
+        "The credits that the caller may use per month: their own limit, or else the workspace's default; null if there is neither.",
+        100,
+      ),
+      is_default_limit: described(
+        z.boolean(),
+        "Whether `credit_limit` is the workspace's default, because the caller has no limit of their own.",
+      ),
+    }).nullable(),
+    "The caller's own use and limit; null for a workspace key.",
+  ),
 });
 
 export const LedgerQuery = query({
   ...pageQuery,
-  user_id: text(0, 64).optional(),
-  app_id: text(0, 64).optional(),
-  kind: z.enum(ledgerKinds).optional(),
-  from: queryTime.optional(),
-  to: queryTime.optional(),
+  user_id: described(
+    text(0, 64).optional(),
+    'Only return entries of this person.',
+    '0198c20b-13e4-7f52-a9d6-7b08c4e1f392',
+  ),
+  app_id: described(
+    text(0, 64).optional(),
+    'Only return entries of this app or agent.',
+    '0198c1f9-52b7-7b9a-8e17-d30c6f4a82b5',
+  ),
+  kind: parameter(z.enum(ledgerKinds).optional(), 'Only return entries of this kind.'),
+  from: parameter(
+    queryTime.optional(),
+    'Only what was created at or after this time; UTC if the time has no zone.',
+    '2026-11-14T00:00:00.000Z',
+  ),
+  to: parameter(
+    queryTime.optional(),
+    'Only what was created at or before this time; UTC if the time has no zone.',
+    '2026-11-15T00:00:00.000Z',
+  ),
 });
 export type LedgerQuery = z.output<typeof LedgerQuery>;
 

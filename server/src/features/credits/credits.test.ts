@@ -1,4 +1,5 @@
-// Credits through the API: the balance, who sees which ledger entries, and the daily reconciliation (docs/api/credits.md).
+// Tests credits through the API: the balance, who sees which ledger entries, and the daily reconciliation
+// (docs/api/credits.md).
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Person, startWorld } from '../../../test/support/world.ts';

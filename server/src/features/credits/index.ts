@@ -1,5 +1,5 @@
-// Entry point of credits: a workspace's balance and ledger, and the jobs that reconcile them. Features spend credits through
-// core/credits.
+// Entry point for credits: a workspace's balance and ledger, and the jobs that reconcile them. Features spend credits
+// through core/credits.
 
 import type { Mismatch } from '../../core/credits/reconciliation.ts';
 import { expiredDueInMs, releaseExpired, removeOldReservations } from '../../core/credits/reservations.ts';
@@ -14,7 +14,7 @@ export { creditArchiveTables } from './archive-rows.ts';
 
 interface CreditsDeps {
   readonly cursors: Cursors;
-  /** Called for every pool that differs from the sum of its ledger. */
+  /** Called for every pool whose balance differs from its ledger's total. */
   reportMismatch(mismatch: Mismatch): void;
 }
 

@@ -1,5 +1,6 @@
-// Owns the daily reconciliation: each pool is compared with the sum of its ledger. A mismatch is reported to the server log
-// and the workspace's audit log, and never repaired: a person must decide which of the two is right.
+// The daily reconciliation, which compares each pool with its ledger's total. A mismatch is reported in the server
+// log and the workspace's audit log. It is never repaired automatically, because a person must decide which value is
+// right.
 import { auditService } from '../../core/audit/audit.ts';
 import { startOfMonth } from '../../core/credits/pool.ts';
 import { listMismatches, type Mismatch } from '../../core/credits/reconciliation.ts';
@@ -9,12 +10,15 @@ import { claimPoolCheck, listPoolsToCheck } from './store.ts';
 const intervalMs = 24 * 60 * 60 * 1000;
 const batchSize = 50;
 
-/** Checks a batch of pools of this and last month that were not checked for a day. Returns how many were due. */
+/**
+ * Checks a batch of this month's and last month's pools that have not been checked for a day. Returns the number of due
+ * pools.
+ */
 export async function reconcilePools(db: Db, reportMismatch: (mismatch: Mismatch) => void, now: Date): Promise<number> {
   const since = new Date(now.getTime() - intervalMs);
   const due = await listPoolsToCheck(db, startOfMonth(now, -1), since, batchSize);
   for (const pool of due) {
-    // Claimed before it is checked, so that a pool whose check throws does not block the others.
+    // Claimed before the check, so if one check throws, the other pools are still checked.
     if (!(await claimPoolCheck(db, pool, since, now))) continue;
     for (const mismatch of await listMismatches(db, pool)) {
       reportMismatch(mismatch);

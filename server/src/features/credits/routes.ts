@@ -1,7 +1,7 @@
-// Owns the routes of credits: this month's balance, and the ledger.
+// The routes for credits: this month's balance, and the ledger.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { LedgerEntry, presentLedgerRow } from '../../core/credits/ledger.ts';
 import { getPoolBalance, startOfMonth } from '../../core/credits/pool.ts';
@@ -32,7 +32,7 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     method: 'GET',
     path: '/api/workspace/credits/ledger',
     summary: 'List the credit ledger, newest first',
-    description: 'Owners, admins and workspace keys see every entry. Others see their own.',
+    description: 'Owners, admins and workspace keys see every entry. Others see only their own.',
     credentials: { ...writeCredentials, workspaceKey: 'usage:read' },
     access: { ...workspaceAs('viewer'), needs: 'workspace viewer (own rows), workspace admin (all rows)' },
     limit: perMinute(60, 'workspace'),

@@ -1,4 +1,4 @@
-// Owns the queries of credits: a page of the ledger, and the pools to reconcile.
+// The queries on credits: a ledger page, and the pools to reconcile.
 import { sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { isRoleAtLeast } from '../../core/auth/roles.ts';
@@ -9,7 +9,7 @@ import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { LedgerQuery } from './contract.ts';
 
-/** Owners, admins and workspace keys see every row; others see their own. */
+/** Owners, admins and workspace keys see every row. Others see only their own. */
 export function listLedger(
   db: Db,
   { workspace_id, role, caller }: WorkspaceAccess,
@@ -33,7 +33,7 @@ export function listLedger(
   return rows.execute();
 }
 
-/** Pools of months from `from` on that were last checked before `since`. */
+/** The pools since `from` that were last checked before `since`. */
 export async function listPoolsToCheck(db: Db, from: Date, since: Date, limit: number): Promise<PoolKey[]> {
   const { rows } = await sql<PoolKey>`/* service */ select workspace_id, period_start from credit_pools
     where period_start >= ${from} and checked_date < ${since} order by period_start, checked_date limit ${limit}`.execute(
@@ -42,7 +42,7 @@ export async function listPoolsToCheck(db: Db, from: Date, since: Date, limit: n
   return rows;
 }
 
-/** How many reservations of all workspaces are open: all of them, or those beyond their lease. */
+/** The number of open reservations across all workspaces: either all of them, or only those past their lease. */
 export async function countOpenReservations(db: Db, which: 'all' | 'overdue'): Promise<number> {
   const condition = which === 'overdue' ? sql`and expires_at < clock_timestamp()` : sql``;
   const { rows } = await sql<{ count: number }>`/* service */ select count(*)::int as count from credit_reservations
@@ -50,7 +50,7 @@ export async function countOpenReservations(db: Db, which: 'all' | 'overdue'): P
   return rows[0]?.count ?? 0;
 }
 
-/** Returns false if another worker claimed the pool first. */
+/** Returns false if another worker has claimed the pool first. */
 export async function claimPoolCheck(db: Db, { workspace_id, period_start }: PoolKey, since: Date, now: Date) {
   const { numUpdatedRows } = await db
     .updateTable('credit_pools')

@@ -1,6 +1,6 @@
-// Owns the description of entity schemas and records in an archive. Schemas and their rules are validated as when they are
-// saved. Records are not validated against their schema, because it may have changed since they were written: they must only
-// be what any schema could have accepted.
+// The archive format for entity schemas and records. Schemas and their rules are validated as when they are saved.
+// Records are not validated against their schema, which may have changed since they were written. They only have to
+// contain values that some schema could accept.
 import { z } from 'zod';
 import { ArchiveError } from '../../kit/archive/archive-error.ts';
 import { type ArchiveTable, counter, type IdColumn, refersTo, time, uuid } from '../../kit/archive/columns.ts';
@@ -12,7 +12,7 @@ import { deriveKeys } from './schemas/keys.ts';
 import { maxEntities } from './schemas/schema.ts';
 import { newValidation, validateUntyped } from './schemas/values.ts';
 
-/** Who created a record: a person, an app user, or nobody who is known. They may have been deleted since. */
+/** A record's creator: a person, an app user, or `anonymous`. The person or user may since have been deleted. */
 const creator: IdColumn = {
   value: z.union([uuid, z.literal('anonymous')]),
   id: { becomes: 'reference', tables: ['people', 'app_users'], ifMissing: 'replace' },
@@ -34,7 +34,7 @@ export const entityArchiveTables: Readonly<Record<string, ArchiveTable>> = {
   entity_records: {
     columns: {
       app_id: refersTo('apps'),
-      id: uuid, // kept, because fields of other records may refer to it
+      id: uuid, // kept, because other records' fields may refer to it
       entity_name: pattern(entityName, 64),
       data: openObject,
       created_by: text(0, 254),
@@ -49,7 +49,7 @@ export const entityArchiveTables: Readonly<Record<string, ArchiveTable>> = {
   },
 };
 
-/** Adds the names of the schema's keys, which its records' keys are built from after the import. */
+/** Adds the schema's key names, from which its records' keys are built after the import. */
 function checkSchema(row: Row): Row {
   const parsed = parseSchema(row.document, [], 'new');
   if ('faults' in parsed) {
@@ -57,7 +57,7 @@ function checkSchema(row: Row): Row {
     throw new ArchiveError(`document${fault?.loc.map((part) => `.${part}`).join('')} ${fault?.msg}`);
   }
   const { schema } = parsed;
-  if (schema.name !== row.name) throw new ArchiveError('the name in the document is another');
+  if (schema.name !== row.name) throw new ArchiveError('the document has a different name');
   return { ...row, keys: deriveKeys(schema, Number(row.revision), []).map((key) => key.name) };
 }
 

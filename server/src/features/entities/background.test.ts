@@ -1,4 +1,4 @@
-// Tests of the jobs: building and removing keys, purging the trash.
+// Tests the background jobs that build and remove keys and purge the trash.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { waitUntilBlocked } from '../../../test/support/waiting.ts';
@@ -23,7 +23,7 @@ async function newApp() {
     world.call(method, `/api/apps/${app.id}${path}`, { as: token, ...(body !== undefined && { body }) });
   return {
     app,
-    /** Keys are built, and every process knows. */
+    /** Builds the keys, and lets enough time pass for every process to notice. */
     settle: async () => {
       await buildKeys(world.db, in1Minute());
       world.clock.aheadMs += 11_000;
@@ -65,7 +65,7 @@ describe('build entity keys', () => {
       Array.from({ length: 1200 / 3 }, () => ({ owner: 'c' })),
     );
     await define({ properties, unique: [['code']], rls: byOwner });
-    await buildKeys(world.db, world.clock.now()); // too early
+    await buildKeys(world.db, world.clock.now()); // too early for the build to start
     expect([await keys(), (await state()).ready]).toEqual([[], []]);
     await buildKeys(world.db, in1Minute());
     expect(await keys()).toHaveLength(1200 + 800);
@@ -82,7 +82,7 @@ describe('build entity keys', () => {
     const [first] = await keys();
     await define({ properties });
     expect((await state()).ready).toEqual([]);
-    await records('PUT', `Task/${id}`, { owner: 'other' }); // by a schema without the key: it stays behind
+    await records('PUT', `Task/${id}`, { owner: 'other' }); // the schema no longer has the key, so its row stays
     expect(await keys()).toHaveLength(1);
     await define({ properties, rls: byOwner });
     await buildKeys(world.db, in1Minute());
@@ -192,7 +192,7 @@ describe('build entity keys', () => {
       body: { code: 'upsert_key_ambiguous' },
     });
     expect(await records('PUT', `Task/${second.id}`, { owner: 'x' })).toMatchObject({ status: 200 });
-    // Whichever record releases the value, no other record can take it while a duplicate still has it.
+    // Whichever record gives up the value, no other record can take it while a duplicate still has it.
     for (const [method, id, body] of [
       ['PUT', second.id, { code: 'B' }],
       ['DELETE', first.id, undefined],

@@ -1,5 +1,5 @@
-// Owns the background jobs of records: building keys, purging the trash after 30 days, and removing the records of expired
-// apps before the apps themselves.
+// The background jobs for records: building keys, purging the trash after 30 days, and removing expired apps'
+// records before the apps themselves.
 import { graceDays, listExpiredApps } from '../../core/identity/workspaces.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
@@ -20,7 +20,7 @@ import {
   saveBuildProgress,
 } from './store.ts';
 
-// No request takes this long. After it, no writer is still using the previous schema, which lacked the new keys.
+// No request takes this long, so afterwards no writer is still using the previous schema, which lacked the new keys.
 const writerDrainMs = 60_000;
 const appsPerRun = 10;
 const batchesPerRun = 50;
@@ -39,20 +39,20 @@ export async function buildKeys(db: Db, now: Date): Promise<number> {
     const entity = waiting.shift();
     if (entity === undefined) break;
     const hasMore = await transaction(db, (db) => buildBatch(db, entity, since)).catch((error) => {
-      failures.push(error); // thrown below, so that one failing build doesn't hold up the others
+      failures.push(error); // thrown below, so one failing build doesn't hold up the others
       return false;
     });
-    if (hasMore) waiting.push(entity); // round robin, so that a large entity doesn't hold up the others
+    if (hasMore) waiting.push(entity); // round robin, so a large entity doesn't hold up the others
   }
   if (failures.length > 0) throw failures[0];
   return due.length;
 }
 
-/** Builds one batch. Returns false if there is nothing more to do for now. */
+/** Builds one batch. Returns false if there is nothing left to do for now. */
 async function buildBatch(db: Db, entity: KeyBuild, since: Date): Promise<boolean> {
   const build = await lockKeyBuild(db, entity, since);
   if (build === undefined) return false;
-  // Stale keys are removed once, before the first batch. No writer adds rows to them any more.
+  // Stale keys are removed before the first batch. By then, no writer adds rows to them.
   if (build.built_up_to === null && (await removeStaleKeys(db, entity, build.keys, recordsPerBatch)) > 0) return true;
   const missing = deriveKeys(parseStoredSchema(build.document), 0, build.keys).filter(
     ({ name }) => !build.ready.includes(name),
@@ -72,7 +72,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 export async function purgeRecords(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - graceDays * dayMs);
   let purged = await removeInBatches(() => removeExpiredTrash(db, before, recordsPerBatch));
-  for (const app of await listExpiredApps(db, now, appsPerRun))
+  for (const app of await listExpiredApps(db, appsPerRun, now))
     purged += await removeInBatches(() => removeAppRecords(db, app, recordsPerBatch));
   return purged;
 }

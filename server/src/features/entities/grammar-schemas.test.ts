@@ -1,5 +1,5 @@
-// The JSON Schemas of the API document and the parsers agree: what a parser accepts, its schema accepts too; and the schema
-// refuses what has a wrong form.
+// Tests that the JSON Schemas in the API document agree with the parsers. Each schema must accept every value that its
+// parser accepts, and reject values of the wrong form.
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -7,12 +7,12 @@ import { describe, expect, it } from 'vitest';
 import { createRandom, pools, properties, randomQuery, randomRule } from '../../../test/support/rule-cases.ts';
 import { grammarSchemas } from './grammar-schemas.ts';
 import { parseRule, ruleDialect } from './rules/grammar.ts';
-import { parseQuery, queryDialect } from './rules/query.ts';
+import { parseQuery, queryDialect } from './rules/query/query.ts';
 import { documentKeywords, keywordsByType, parseSchema } from './schemas/document.ts';
 import { formats } from './schemas/formats.ts';
 
 const ajv = new Ajv2020({ allowUnionTypes: true, strictRequired: false, strictTypes: false });
-ajv.addKeyword('components'); // the place of schemas in an OpenAPI document
+ajv.addKeyword('components'); // the location of schemas in an OpenAPI document
 ajv.addSchema({ $id: 'plinth', components: { schemas: grammarSchemas } });
 const validatorOf = (name: string) => {
   const validate = ajv.getSchema(`plinth#/components/schemas/${name}`);
@@ -90,7 +90,7 @@ const documents: readonly unknown[] = [
   ].map(withRead),
 ];
 
-/** The JSON in a page of the documentation, without what is shortened by `…`. */
+/** Lists the JSON examples on a documentation page, except those abbreviated with `…`. */
 function listExamples(page: string): Record<string, unknown>[] {
   const text = readFileSync(new URL(`../../../../docs/${page}`, import.meta.url), 'utf8');
   const blocks = [...text.matchAll(/```json\n(.*?)```|-d '(\{.*?\})'/gs)].map(([, json, sent]) => json ?? sent ?? '');
@@ -100,7 +100,7 @@ function listExamples(page: string): Record<string, unknown>[] {
       try {
         return [JSON.parse(json)];
       } catch {
-        return []; // several values, or an excerpt
+        return []; // the example has several values or is an excerpt
       }
     });
 }
@@ -151,7 +151,7 @@ const randomDocument = fc.record(
   { requiredKeys: ['name', 'properties'] },
 );
 
-/** Replaces, adds or removes something somewhere, so that the result is often not valid any more, and often still is. */
+/** Replaces, adds or removes a random part. The result is usually but not always invalid. */
 function mutate(json: unknown, seed: number): unknown {
   const random = createRandom(seed);
   random.pool = random.one(pools);
@@ -207,7 +207,7 @@ function mutate(json: unknown, seed: number): unknown {
   return change(json);
 }
 
-/** Counts values that the parser accepts, and returns those of them that the schema refuses. */
+/** Counts the values that the parser accepts, and returns those that the schema rejects. */
 function compare(values: readonly unknown[], accepts: (json: unknown) => boolean, fits: (json: unknown) => boolean) {
   const accepted = values.filter(accepts);
   return {

@@ -1,9 +1,9 @@
-// Owns the JSON Schemas of schema documents, rules and queries, for the API document. They accept everything that the parsers
-// accept (docs/api/entities.md#schema-document, docs/api/rules.md#grammar, docs/api/entities.md#query-language) and refuse
-// what has a wrong form. What only the parsers find is listed in grammar-schemas.test.ts.
+// The JSON Schemas for schema documents, rules and queries in the API document. They accept everything that the
+// parsers accept (docs/api/entities.md#schema-document, docs/api/rules.md#grammar, docs/api/entities.md#query-language)
+// and reject input of the wrong form. Errors that only the parsers detect are listed in grammar-schemas.test.ts.
 import { maxCombined } from './rules/conditions.ts';
 import { rowOperations, ruleDialect } from './rules/grammar.ts';
-import { queryDialect } from './rules/query.ts';
+import { queryDialect } from './rules/query/query.ts';
 import { columns } from './rules/rule.ts';
 import {
   keywordsByType,
@@ -22,7 +22,7 @@ const refer = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${nam
 const described = (schema: JsonSchema, description: string): JsonSchema => ({ ...schema, description });
 const listOf = (items: JsonSchema, maxItems: number): JsonSchema => ({ type: 'array', minItems: 1, maxItems, items });
 
-// Patterns have no lookahead and no \w, so that they mean the same to every regular expression engine.
+// Patterns use no lookahead and no \w, so they behave the same in every regular expression engine.
 const name = '[A-Za-z_][A-Za-z0-9_]{0,63}';
 const path = `${name}(\\.${name})*`;
 const combinatorName = '\\$(and|or|nor)';
@@ -32,30 +32,30 @@ const template = `\\{\\{user\\.${attribute}\\}\\}`;
 const combinators = (condition: string): JsonSchema => {
   const conditions = listOf(refer(condition), maxCombined);
   return {
-    $and: described(conditions, 'All of these are met.'),
-    $or: described(conditions, 'At least one of these is met.'),
-    $nor: described(conditions, 'None of these is met.'),
+    $and: described(conditions, 'All conditions are met.'),
+    $or: described(conditions, 'At least one condition is met.'),
+    $nor: described(conditions, 'No condition is met.'),
   };
 };
 
-/** The operators that rules and queries have in common. */
+/** The operators that rules and queries share. */
 const operators = (value: JsonSchema, maxListItems: number, element: string): JsonSchema => {
   const list = listOf(value, maxListItems);
   return {
     $eq: described(value, 'The field equals the value, or is an array that contains it.'),
     $ne: described(value, 'The negation of `$eq`; met by a missing field.'),
-    $gt: described(value, 'Greater; numbers with numbers, and text with text by code points.'),
-    $gte: described(value, 'Greater or equal.'),
-    $lt: described(value, 'Less.'),
-    $lte: described(value, 'Less or equal.'),
+    $gt: described(value, 'The field is greater; numbers compare with numbers, and text with text by code points.'),
+    $gte: described(value, 'The field is greater or equal.'),
+    $lt: described(value, 'The field is less.'),
+    $lte: described(value, 'The field is less or equal.'),
     $in: described(list, 'The field equals one of the values, or is an array that contains one.'),
     $nin: described(list, 'The negation of `$in`; met by a missing field.'),
     $all: described(list, 'The array contains every one of the values.'),
-    $exists: { type: 'boolean', description: 'True: present and not null; false: missing or null.' },
+    $exists: { type: 'boolean', description: 'Whether the field is present and not null.' },
     $size: { type: 'integer', minimum: 0, description: 'The array has exactly this many items.' },
     $elemMatch: described(
       refer(element),
-      'One object in the array meets the condition; names are those of the object.',
+      'One object in the array meets the condition; names are fields of the object.',
     ),
   };
 };
@@ -70,7 +70,7 @@ const userCondition: JsonSchema = {
   description: 'Attributes of the caller and the values they must all have.',
 };
 
-/** A condition on the record, or on an element of an array: other paths, and the same inside. */
+/** A condition on the record or on an array element. Both have the same structure but different paths. */
 const ruleCondition = (own: string, paths: string, description: string): JsonSchema => ({
   type: 'object',
   description,
@@ -113,11 +113,11 @@ const ruleSchemas: Readonly<Record<string, JsonSchema>> = {
   RuleElementCondition: ruleCondition(
     'RuleElementCondition',
     path,
-    'As RuleCondition, on an object in an array: paths are names in that object, without `data.`.',
+    'Like RuleCondition, for an object in an array; paths are names in that object, without `data.`.',
   ),
   Rule: {
     description:
-      'True: everyone, including anonymous callers. False: nobody. Null, an empty text or an empty object: no rule, so that only the managers of the app are allowed. Otherwise a condition.',
+      'A condition or a constant. True allows everyone, including anonymous callers; false allows nobody. Null, an empty string or an empty object is no rule, which allows only managers of the app.',
     anyOf: [
       { type: ['boolean', 'null'] },
       { type: 'string', const: '' },
@@ -128,28 +128,28 @@ const ruleSchemas: Readonly<Record<string, JsonSchema>> = {
   },
   RowRules: {
     type: ['object', 'null'],
-    description: 'Which records a caller may use.',
+    description: 'Rules for the records that a caller may use.',
     properties: {
-      create: described(refer('Rule'), 'Creating: evaluated on the record as it would be stored.'),
-      read: described(
-        refer('Rule'),
-        'Reading: evaluated on the stored record, which is not found if the rule is not met.',
-      ),
-      update: described(refer('Rule'), 'Updating: evaluated on the stored record.'),
-      delete: described(refer('Rule'), 'Deleting: evaluated on the stored record.'),
+      create: described(refer('Rule'), 'The rule for creating, evaluated on the record as it would be stored.'),
+      read: described(refer('Rule'), 'The rule for reading; a stored record that does not meet it is not found.'),
+      update: described(refer('Rule'), 'The rule for updating, evaluated on the stored record.'),
+      delete: described(refer('Rule'), 'The rule for deleting, evaluated on the stored record.'),
       write: described(refer('Rule'), 'The default of `create`, `update` and `delete`.'),
-      update_check: described(refer('Rule'), 'Updating: evaluated on the record as it would be after the update.'),
+      update_check: described(
+        refer('Rule'),
+        'A rule for updating, evaluated on the record as it would be after the update.',
+      ),
     },
     additionalProperties: false,
     examples: [{ read: true, write: { created_by_id: '{{user.id}}' } }],
   },
   FieldRules: {
     type: ['object', 'null'],
-    description: 'Who may use a field, in addition to the row rules.',
+    description: 'Rules for the use of a field, in addition to the row rules.',
     properties: {
-      create: described(refer('Rule'), 'Sending the field in a new record: evaluated on the new record.'),
-      read: described(refer('Rule'), 'Seeing the field: if the rule is not met, the field is left out.'),
-      update: described(refer('Rule'), 'Sending the field in an update: evaluated on the stored record.'),
+      create: described(refer('Rule'), 'The rule for sending the field in a new record, evaluated on the new record.'),
+      read: described(refer('Rule'), 'The rule for reading; if it is not met, the field is left out.'),
+      update: described(refer('Rule'), 'The rule for sending the field in an update, evaluated on the stored record.'),
       write: described(refer('Rule'), 'The default of `create` and `update`.'),
     },
     additionalProperties: false,
@@ -174,7 +174,7 @@ const fields: JsonSchema = {
   required: { type: 'array', items: { type: 'string' }, description: 'The fields that every value must have.' },
 };
 
-/** A keyword that has no effect on the type is refused. Without `type`, the type is `string`. */
+/** Rejects keywords that have no effect on the property's type, which defaults to `string`. */
 const onlyFor = (kinds: readonly (keyof typeof keywordsByType)[]): JsonSchema => ({
   if: {
     ...(!kinds.includes('string') && { required: ['type'] }),
@@ -206,9 +206,9 @@ const schemaSchemas: Readonly<Record<string, JsonSchema>> = {
       ...texts,
       enum: { type: 'array', minItems: 1, maxItems: maxEnum, uniqueItems: true, description: 'The allowed values.' },
       enumNames: { type: 'array', items: { type: 'string' }, description: 'A label for each value of `enum`.' },
-      default: { description: 'Stored if a new record does not have the field; must be valid.' },
-      minLength: described(count, 'The least length, in code points.'),
-      maxLength: described(count, 'The greatest length, in code points.'),
+      default: { description: 'The value that is stored if a new record lacks the field; must be valid.' },
+      minLength: described(count, 'The minimum length in code points.'),
+      maxLength: described(count, 'The maximum length in code points.'),
       pattern: {
         type: 'string',
         maxLength: maxPatternLength,
@@ -218,9 +218,9 @@ const schemaSchemas: Readonly<Record<string, JsonSchema>> = {
         enum: Object.keys(formats),
         description: 'The format of the text; `file` and `richtext` are hints for forms and accept any text.',
       },
-      minimum: { type: 'number', description: 'The least number.' },
-      maximum: { type: 'number', description: 'The greatest number.' },
-      items: described(refer('EntityProperty'), "What an array's items are."),
+      minimum: { type: 'number', description: 'The minimum value.' },
+      maximum: { type: 'number', description: 'The maximum value.' },
+      items: described(refer('EntityProperty'), 'The schema of the items of an array.'),
       ...fields,
       rls: described(refer('FieldRules'), 'The rules of the field.'),
     },
@@ -239,7 +239,7 @@ const schemaSchemas: Readonly<Record<string, JsonSchema>> = {
         pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
         description: 'The name of the entity, as in the path; case-sensitive.',
       },
-      type: { const: 'object', description: 'May be left out.' },
+      type: { const: 'object', description: 'Always `object`; may be left out.' },
       ...texts,
       ...fields,
       unique: {
@@ -247,12 +247,11 @@ const schemaSchemas: Readonly<Record<string, JsonSchema>> = {
         maxItems: maxUnique,
         uniqueItems: true,
         items: { ...listOf({ type: 'string' }, maxUniqueFields), uniqueItems: true },
-        description:
-          "Lists of fields whose values must be unique together; fields that are arrays or objects can't be.",
+        description: 'Lists of fields whose values must be unique together; they must not be arrays or objects.',
       },
       rls: described(
         refer('RowRules'),
-        `The rules of the entity. What of ${rowOperations.join(', ')} has no rule is closed to users of the app and anonymous callers.`,
+        `The rules of the entity. An operation (${rowOperations.join(', ')}) without a rule is closed to users of the app and anonymous callers.`,
       ),
     },
     additionalProperties: false,
@@ -310,7 +309,7 @@ const querySchemas: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-/** By the name of the component. */
+/** The schemas, keyed by component name. */
 export const grammarSchemas: Readonly<Record<string, JsonSchema>> = {
   ...schemaSchemas,
   ...ruleSchemas,

@@ -1,4 +1,4 @@
-// The entry point of entities: the schemas of an app's data, and its records, guarded by rules.
+// The entry point of the entities feature: schemas for an app's data, and records protected by rules.
 import type { AppReach, DataAccess } from '../../core/auth/proofs.ts';
 import { listenAfterCommit } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
@@ -12,6 +12,7 @@ import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
 import type { WriteDeps } from './records/write.ts';
 import { auditCountedWrites, countWrites } from './records/write-audit.ts';
+import { applyHeldRule, listWithRecords, separateChanges } from './schemas/held-rules.ts';
 import { listOpenEntities } from './schemas/open-entities.ts';
 import { findOpenRules } from './schemas/open-rules.ts';
 import { schemaRoutes } from './schemas/routes.ts';
@@ -27,9 +28,10 @@ import { createSchemaCache } from './schemas/schema-cache.ts';
 import { hashSchemas, listSchemas } from './schemas/store.ts';
 
 export { entityArchiveTables } from './archive-rows.ts';
+export { orderSchema } from './contract.ts';
 export { grammarSchemas } from './grammar-schemas.ts';
 
-/** An app's schemas, for features that change them as part of something larger. */
+/** Access to an app's schemas for features that change them as part of a larger operation. */
 export const appSchemas = {
   list: async (db: Db, access: AppReach) =>
     (await listSchemas(db, access)).map(({ name, document, revision }) => ({
@@ -41,13 +43,16 @@ export const appSchemas = {
   preview: previewEntitySchema,
   lock: lockSchemas,
   apply: applySchemas,
+  separate: separateChanges,
+  listWithRecords,
+  applyHeld: applyHeldRule,
   has: hasEntity,
   listFields: listFieldNames,
 };
 
 interface EntityDeps extends WriteDeps {
   readonly cursors: Cursors;
-  /** Schemas of the entities that these list can't be deleted. */
+  /** Functions that list entities in use elsewhere, whose schemas can't be deleted. */
   readonly listNamedEntities: readonly ListNamedEntities[];
 }
 
@@ -56,7 +61,7 @@ export function entities({ cursors, listNamedEntities, ...deps }: EntityDeps) {
   return {
     routes: [
       ...schemaRoutes({
-        trashAllRecords: (countBytes, ...args) => trashAllRecords({ ...deps, findEntity, countBytes }, ...args),
+        trashAllRecords: (countBytes, db, ...args) => trashAllRecords(db, { ...deps, findEntity, countBytes }, ...args),
         async listNamedEntities(...args) {
           const named: string[] = [];
           for (const list of listNamedEntities) named.push(...(await list(...args)));
@@ -68,9 +73,9 @@ export function entities({ cursors, listNamedEntities, ...deps }: EntityDeps) {
     ],
     listOpenEntities,
     findOpenRules,
-    /** For the app's own workflows. */
+    /** Record access for the app's own workflows. */
     records: createAppRecords({ ...deps, findEntity }),
-    /** Removes what a temporary user has created. */
+    /** Removes the records that a temporary user created. */
     removeRecordsOf: (db: Db, access: DataAccess, creator: Creator, now: Date) =>
       removeRecordsOfCreator(db, { ...deps, findEntity }, access, creator, now),
     listeners: [listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], countWrites)],

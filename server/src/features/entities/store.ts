@@ -1,29 +1,32 @@
-// Owns the queries of the jobs: building and removing keys, purging records.
+// The queries for the background jobs that build and remove keys and purge records.
 import { sql } from 'kysely';
 import type { Db } from '../../tables.ts';
 import type { DataRecord } from './rules/rule.ts';
 import type { KeyRow } from './schemas/keys.ts';
 import { type RecordColumns, toDataRecord } from './schemas/store.ts';
 
-/** An entity whose keys are to be built. */
+/** An entity whose keys have to be built. */
 export interface KeyBuild {
   readonly app_id: string;
   readonly entity_name: string;
 }
 
-/** Entities of all apps whose keys are to be built: those not started first, then those that have waited longest. */
-/** SQL for polling: a build begins after `drainMs`. */
+/** SQL that tells the job runner when the next build is due. A build begins `drainMs` after its schema change. */
 export const keyBuildDueInMs = (drainMs: number): string =>
   `select extract(epoch from building_since - $1) * 1000 + ${drainMs} from entity_key_states
    where building_since is not null order by building_since limit 1`;
 
+/**
+ * Lists the entities, in all apps, whose keys have to be built. Builds that have not started come first, followed by
+ * those that have waited longest.
+ */
 export async function listDueKeyBuilds(db: Db, since: Date, limit: number): Promise<KeyBuild[]> {
   const { rows } = await sql<KeyBuild>`/* service */ select app_id, entity_name from entity_key_states
     where building_since <= ${since} order by built_up_to is not null, building_since limit ${limit}`.execute(db);
   return rows;
 }
 
-/** Locks a build. Returns undefined if another process has locked it, or if there is nothing left to build. */
+/** Locks a build. Returns undefined if another process holds the lock or if there is nothing left to build. */
 export async function lockKeyBuild(db: Db, { app_id, entity_name }: KeyBuild, since: Date) {
   const { rows } = await sql<{ document: unknown; keys: string[]; ready: string[]; built_up_to: string | null }>`
     select s.document, s.keys, k.ready, k.built_up_to from entity_key_states k
@@ -33,14 +36,15 @@ export async function lockKeyBuild(db: Db, { app_id, entity_name }: KeyBuild, si
   return rows[0];
 }
 
-/** Removes up to `limit` rows of keys that the schema no longer has. Returns how many. */
+/** Removes up to `limit` rows for keys that the schema no longer has. Returns the number of rows removed. */
 export async function removeStaleKeys(
   db: Db,
   { app_id, entity_name }: KeyBuild,
   keys: readonly string[],
   limit: number,
 ) {
-  // Skips from one key name to the next by the index. There are few names, each with as many rows as records.
+  // Uses the index to skip from one key name to the next. There are few names, but each may have as many rows as there
+  // are records.
   const { rows: names } = await sql<{ key: string }>`with recursive names as (
       select min(key) as key from entity_keys where app_id = ${app_id} and entity_name = ${entity_name}
       union all
@@ -59,7 +63,7 @@ export async function removeStaleKeys(
   return Number(numAffectedRows ?? 0);
 }
 
-/** The id of the last record of the next batch; null if there is none. */
+/** The id of the next batch's last record, or null if there is no next batch. */
 export async function findKeyBatchEnd(
   db: Db,
   { app_id, entity_name }: KeyBuild,
@@ -75,7 +79,7 @@ export async function findKeyBatchEnd(
   return rows[0]?.id ?? null;
 }
 
-/** Locks the records of a batch, so that they don't change while their keys are built. */
+/** Locks a batch's records, so they don't change while their keys are built. */
 export async function lockRecordBatch(db: Db, { app_id, entity_name }: KeyBuild, after: string, upTo: string) {
   const { rows } = await sql<RecordColumns>`
     select id, data, created_by, created_by_id, created_date, updated_date, is_sample from entity_records
@@ -86,9 +90,9 @@ export async function lockRecordBatch(db: Db, { app_id, entity_name }: KeyBuild,
 }
 
 /**
- * Inserts the key rows that don't exist yet. If several old records have the same unique value, one of them gets the row
- * with `is_unique`, and conflicts on it lock that row, so that its record can't release the value meanwhile. The others
- * get rows by which they are only found.
+ * Inserts the key rows that don't exist yet. If several old records have the same unique value, one of them gets the
+ * row with `is_unique`. A conflict on that row locks it, so its record can't release the value in the meantime. The
+ * other records get rows that are only used to find them.
  */
 export async function insertKeys(
   db: Db,
@@ -134,9 +138,12 @@ export async function completeKeyBuild(
     .execute();
 }
 
-/** Removes up to `limit` records, of any app, that were moved to the trash before a time. Returns how many. */
+/**
+ * Removes up to `limit` records, from any app, that were moved to the trash before the given time. Returns the number
+ * of records removed.
+ */
 export async function removeExpiredTrash(db: Db, before: Date, limit: number): Promise<number> {
-  // The condition is repeated, so that a record that is restored between subquery and deletion is kept.
+  // The condition is repeated, so a record that is restored between the subquery and the deletion is kept.
   const { numAffectedRows } =
     await sql`/* service */ delete from entity_records where deleted_date <= ${before} and (app_id, id) in (
     select app_id, id from entity_records where deleted_date <= ${before} order by deleted_date limit ${limit})`.execute(
@@ -145,7 +152,10 @@ export async function removeExpiredTrash(db: Db, before: Date, limit: number): P
   return Number(numAffectedRows ?? 0);
 }
 
-/** Removes up to `limit` key rows and `limit` records of an app. Returns how many rows. */
+/**
+ * Removes up to `limit` of an app's key rows and up to `limit` of its records. Returns the total number of rows
+ * removed.
+ */
 export async function removeAppRecords(db: Db, app_id: string, limit: number): Promise<number> {
   const keys =
     await sql`delete from entity_keys where app_id = ${app_id} and (entity_name, key, value, created_date, record_id) in (

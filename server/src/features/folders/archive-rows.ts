@@ -1,4 +1,4 @@
-// Owns the description of folders and their apps in an archive.
+// Describes how folders and the apps in them are stored in an archive.
 import { z } from 'zod';
 import { type ArchiveTable, mayReferTo, newRowId, owner, refersTo, time } from '../../kit/archive/columns.ts';
 import { name, oneOf, text } from '../../kit/http/shapes.ts';

@@ -1,8 +1,11 @@
-// Owns the operations on folders: creating, moving and deleting them, and adding and removing apps (docs/api/folders.md).
+// The operations on folders: creating, moving and deleting them, and adding and removing apps
+// (docs/api/folders.md).
 
+import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
+import { resourceGuard } from '../../core/auth/guards/row.ts';
+import { roleRequired } from '../../core/auth/guards/workspace.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { resourceGuard, roleRequired } from '../../core/auth/resource-guards.ts';
 import { isRoleAtLeast, type WorkspaceRole } from '../../core/auth/roles.ts';
 import { listVisibleApps } from '../../core/identity/apps.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
@@ -27,11 +30,14 @@ import {
 export const maxFolders = 500;
 const maxLevels = 20;
 
-/** Serialises changes of a workspace's folders: depth, cycles and the limits are rules about several rows. */
+/** Serialises changes to a workspace's folders, because the rules for depth, cycles and limits span several rows. */
 const lockTree = (db: Db, { workspace_id }: Pick<WorkspaceAccess, 'workspace_id'>) =>
   takeAdvisoryLock(db, `folders of ${workspace_id}`);
 
-/** Runs a change under the lock, with the folder read again: it may have changed or gone since the guard read it. */
+/**
+ * Makes a change while holding the lock. The folder is read again, because it may have been changed or deleted since
+ * the guard read it.
+ */
 const withLockedFolder = <Result>(
   db: Db,
   access: FolderAccess,
@@ -48,7 +54,7 @@ const requiredRoleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope ===
 
 export const rolePerScope = 'workspace viewer (personal folders), workspace editor (workspace folders)';
 
-/** Personal folders are visible to their owner only. Workspace folders require an editor. */
+/** Personal folders are visible only to their owner. Changing workspace folders requires an editor. */
 export const changeableFolder = resourceGuard({
   noun: 'folder',
   table: 'folders',
@@ -94,20 +100,20 @@ export async function createFolder(db: Db, access: WorkspaceAccess, input: NewFo
 
 export async function updateFolder(db: Db, access: FolderAccess, change: FolderChange, now: Date) {
   return withLockedFolder(db, access, async (db, { item_count, ...folder }) => {
-    if (Object.keys(change).length === 0) return unchanged(presentFolder({ ...folder, item_count }));
     if (change.parent_folder_id != null) {
       const { height } = await findAncestorsAndHeight(db, access, folder.id);
       await requireParent(db, access, folder, change.parent_folder_id, height);
     }
+    const before = Object.fromEntries(Object.entries(folder).filter(([field]) => field in change));
+    if (isDeepStrictEqual(before, change)) return unchanged(presentFolder({ ...folder, item_count }));
     const saved = { ...folder, ...change, updated_date: now };
     await saveFolder(db, saved);
-    const before = Object.fromEntries(Object.entries(folder).filter(([field]) => field in change));
     await audit(db, access, { type: 'folder.updated', target: targetOf(folder), before, after: change }, now);
     return presentFolder({ ...saved, item_count });
   });
 }
 
-/** The parent must have the same scope, kind and owner. `height` is how many levels of folders `folder` contains. */
+/** The parent must have the same scope, kind and owner. `height` is the number of folder levels below `folder`. */
 async function requireParent(
   db: Db,
   access: WorkspaceAccess,
@@ -140,12 +146,12 @@ async function requireParent(
 export async function addItems(db: Db, access: FolderAccess, appIds: readonly string[], now: Date) {
   return withLockedFolder(db, access, async (db, folder) => {
     const apps = await listVisibleApps(db, access, appIds);
-    // A folder of apps may contain imported apps too.
+    // A folder for apps may also contain imported apps.
     if (apps.some((app) => (app.app_type === 'user_agent') !== (folder.app_type === 'user_agent'))) {
       throw new Problem(
         'bad_request',
         'app_kind_mismatch',
-        "Apps and agents can't be in the same folder, so nothing was added. Use a folder of the same type.",
+        "A folder can't contain both apps and agents, so nothing was added. Use a folder of the matching type.",
       );
     }
     const reachable = new Set(apps.map((app) => app.id));
@@ -175,7 +181,10 @@ interface RemovedItemBody {
   app_id: string;
 }
 
-/** For a token that is limited to some apps, an app outside of them is 404; otherwise it counts as not in the folder. */
+/**
+ * If the token is limited to some apps, throws 404 for any other app. Otherwise, an app that the caller can't see is
+ * treated as not being in the folder.
+ */
 export async function removeAppFromFolder(
   db: Db,
   access: FolderAccess,
@@ -199,7 +208,7 @@ export async function removeAppFromFolder(
   });
 }
 
-/** The database deletes subfolders and items with the folder. Apps stay. */
+/** The database deletes the folder's subfolders and items with it. The apps themselves are kept. */
 export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
   return withLockedFolder(db, access, async (db, folder) => {
     await removeFolder(db, folder);
@@ -213,7 +222,7 @@ export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
   });
 }
 
-/** Listener: removes the personal folders of a removed member. The apps in them stay. */
+/** Event listener that removes a former member's personal folders. The apps in them are kept. */
 export async function removeFoldersOfMember(db: Db, member: { workspace_id: string; user_id: string }): Promise<void> {
   await lockTree(db, member);
   await removePersonalFolders(db, member);

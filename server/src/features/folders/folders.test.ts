@@ -1,4 +1,4 @@
-// Folders through the API, one `describe` per operation (docs/api/folders.md).
+// Tests folders through the API, with one `describe` per operation (docs/api/folders.md).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
@@ -70,7 +70,7 @@ describe('createFolder', () => {
     expect(deeper).toMatchObject({ status: 409, body: { code: 'folder_too_deep', retry_safe: true } });
   });
 
-  it('allows 500 folders per workspace, also when they are created at once', async () => {
+  it('allows 500 folders per workspace, even when they are created at once', async () => {
     const person = await world.person('many@example.com');
     const many = await world.workspace(person);
     await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', many).execute();
@@ -115,7 +115,11 @@ describe('createFolder', () => {
 
   it('says that the name is required, and names the misspelt field beside it', async () => {
     const got = await create(ownerToken, { nmae: 'X' });
-    expect(got.body).toEqual({ detail: [{ loc: ['body', 'name'], msg: 'is required', type: 'missing' }] });
+    expect(got.body).toEqual({
+      detail: [{ loc: ['body', 'name'], msg: 'is required', type: 'missing' }],
+      code: 'validation',
+      request_id: got.headers['x-request-id'],
+    });
     expect(got.headers['x-ignored-fields']).toBe('nmae');
   });
 

@@ -1,4 +1,5 @@
-// Entry point of folders: a tree of workspace folders and each person's personal folders, which hold apps and agents.
+// Entry point for folders: a tree of workspace folders and each person's personal folders, which contain apps and
+// agents.
 
 import { listenInTransaction } from '../../events.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';

@@ -1,7 +1,7 @@
-// Owns the routes of folders.
+// The routes for folders.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
@@ -39,13 +39,19 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     method: 'GET',
     path: '/api/app-folders/tree',
     summary: "List workspace folders and the caller's personal folders",
-    description: 'A flat list, ordered by position, then name. `parent_folder_id` links each folder to its parent.',
+    description:
+      'Returns a flat list, ordered by position, then name. `parent_folder_id` links each folder to its parent.',
     credentials: readCredentials,
     access: workspaceAs('viewer'),
     limit: perMinute(300, 'workspace'),
     work: 'slow',
     query: FolderQuery,
-    answers: { 200: items(Folder) },
+    answers: {
+      200: items(
+        Folder,
+        'The folders of this page by position, then by name; `parent_folder_id` links each to its parent.',
+      ),
+    },
     refusals: [cursorRefusal],
     handle: async ({ db, access, query, now }) => {
       const binding = ['listFolders', access.workspace_id, access.caller.credential_id, query.app_type];
@@ -78,6 +84,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     access: changeableFolder,
     limit: folderChanges,
     body: FolderChange,
+    idempotency: 'optional',
     audits: ['folder.updated'],
     answers: { 200: Folder },
     refusals: [...parentRefusals, { status: 409, code: 'folder_cycle' }],
@@ -87,10 +94,11 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     name: 'deleteFolder',
     method: 'DELETE',
     path: '/api/app-folders/{folder_id}',
-    summary: 'Delete a folder and its subfolders, not the apps in them',
+    summary: 'Delete a folder and its subfolders, but not the apps in them',
     credentials: writeCredentials,
     access: changeableFolder,
     limit: folderChanges,
+    repeat: 'safe',
     audits: ['folder.deleted'],
     answers: { 200: DeletedFolder },
     handle: ({ db, access, now }) => deleteFolder(db, access, now),
@@ -106,6 +114,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     access: changeableFolder,
     limit: folderChanges,
     body: NewItems,
+    repeat: 'safe',
     audits: ['folder.apps_added'],
     answers: { 200: AddedItems },
     refusals: [{ status: 400, code: 'app_kind_mismatch' }],
@@ -120,6 +129,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     credentials: writeCredentials,
     access: changeableFolder,
     limit: perMinute(600, 'workspace', { scaledBy: 'override' }),
+    repeat: 'safe',
     audits: ['folder.app_removed'],
     answers: { 200: RemovedItem },
     handle: ({ db, access, params, now }) => removeAppFromFolder(db, access, params.app_id, now),

@@ -1,4 +1,4 @@
-// Owns the queries on folders and their items.
+// The queries on folders and their items.
 import { sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { selectVisibleApps } from '../../core/identity/apps.ts';
@@ -9,7 +9,10 @@ import type { FolderQuery, FolderRow } from './contract.ts';
 
 export type FolderWithCount = FolderRow & { item_count: number };
 
-/** Workspace folders and the caller's personal ones, each with the number of its apps that the caller can see. */
+/**
+ * Selects the workspace's folders and the caller's personal folders, each with the number of apps that the caller can
+ * see in it.
+ */
 function visibleFolders(db: Db, access: WorkspaceAccess) {
   return db
     .selectFrom('folders')
@@ -57,7 +60,8 @@ export async function countFolders(db: Db, access: WorkspaceAccess): Promise<num
   return count;
 }
 
-// These three are sent with the commit: the lock on the tree lets their rules be checked before.
+// The next three statements are sent with the commit. Their rules can be checked beforehand, because the tree is
+// locked.
 
 export const insertFolder = (db: Db, folder: FolderRow): Promise<void> =>
   sendWithCommit(db, db.insertInto('folders').values(folder).compile());
@@ -79,7 +83,10 @@ export async function removePersonalFolders(
   await db.deleteFrom('folders').where('workspace_id', '=', workspace_id).where('owner_id', '=', user_id).execute();
 }
 
-/** The ids of a folder's ancestors, and how many levels of folders it contains. In A > B > C: `[A]` and 1 for B. */
+/**
+ * Returns the ids of a folder's ancestors, and the number of folder levels below it. For B in A > B > C, the result is
+ * `[A]` and 1.
+ */
 export async function findAncestorsAndHeight(
   db: Db,
   access: WorkspaceAccess,
@@ -106,8 +113,8 @@ export async function findAncestorsAndHeight(
 }
 
 /**
- * Adds apps to the folder and removes them from other folders of the same owner. Returns how many were added, and how
- * many of those came from another folder.
+ * Adds apps to the folder and removes them from the same owner's other folders. Returns how many apps were added, and
+ * how many of them came from another folder.
  */
 export async function insertItems(
   db: Db,

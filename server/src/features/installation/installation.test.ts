@@ -1,9 +1,10 @@
-// Tests health checks, metrics, the OpenAPI document, security headers, and answers to unknown paths.
+// Tests health checks, metrics, the OpenAPI document, security headers, and responses to unknown paths.
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { startAdPlatform } from '../../../../sandbox/src/ad-platform/server.ts';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { reserve } from '../../core/credits/reservations.ts';
 import { newId } from '../../kit/ids.ts';
@@ -18,7 +19,7 @@ const world = await startWorld({
 const owner = await world.person('owner@example.com');
 const token = await world.token(owner, await world.workspace(owner));
 
-/** The answer of a check that began after this call. */
+/** Returns the result of a check that starts after this call. */
 const checkReadiness = async () => {
   await sleep(1_000);
   return world.call('GET', '/readyz');
@@ -50,7 +51,7 @@ describe('live and ready', () => {
       .insertInto('migrations' as never)
       .values({ name: 'x', checksum: 'x' } as never)
       .execute();
-    expect((await checkReadiness()).status).toBe(200); // a migration of a later release is not an error
+    expect((await checkReadiness()).status).toBe(200); // a migration from a later release is not an error
     const name = '0003_folders.sql';
     const row = await world.db
       .deleteFrom('migrations' as never)
@@ -95,7 +96,7 @@ describe('live and ready', () => {
 });
 
 describe('operations that need a worker', () => {
-  /** This installation has no mail server, which is another warning. */
+  /** This installation has no mail server, so responses have an additional warning. */
   const forgot = () => world.call('POST', '/api/auth/password/forgot', { body: { email: 'nobody@example.com' } });
   const startExport = () => world.call('POST', '/api/workspace/export', { as: token });
 
@@ -132,7 +133,7 @@ describe('operations that need a worker', () => {
     ]);
   });
 
-  it('answer with a warning while no worker was seen, also when they refuse', async () => {
+  it('answer with a warning while no worker was seen, even when they refuse', async () => {
     expect(await forgot()).toMatchObject({ status: 200, headers: { 'x-warning': 'no_worker_seen,reset_mail_off' } });
     expect(await startExport()).toMatchObject({ status: 200, headers: { 'x-warning': 'no_worker_seen' } });
     const exports = await Promise.all(Array.from({ length: 10 }, startExport));
@@ -191,7 +192,7 @@ describe('metrics', () => {
     const id = newId();
     const entry = { id, occurred_at: new Date(Date.now() - 90_000).toISOString() };
     await world.db.transaction().execute(async (db) => {
-      await sql`lock table audit_chains in exclusive mode`.execute(db); // the worker can't seal meanwhile
+      await sql`lock table audit_chains in exclusive mode`.execute(db); // prevents the worker from sealing the chain
       await sql`insert into audit_pending values (${id}, null, ${JSON.stringify(entry)})`.execute(world.db);
       const text = await readMetrics();
       expect(text).toMatch(/^plinth_audit_unsealed_entries [1-9]\d*$/m);
@@ -211,7 +212,7 @@ describe('metrics', () => {
     expect(await readMetrics()).toMatch(/^plinth_credit_reservations_overdue 0$/m);
     await sql`update credit_reservations set expires_at = now() - interval '1 hour',
       workspace_id = workspace_id where state = 'open'`.execute(world.db);
-    await expect.poll(readMetrics).toMatch(/^plinth_credit_reservations_open 0$/m); // a job has released it
+    await expect.poll(readMetrics).toMatch(/^plinth_credit_reservations_open 0$/m); // released by a job
   });
 
   it('are absent, not 0, if the database does not answer', async () => {
@@ -289,6 +290,27 @@ describe('the OpenAPI document', () => {
       beta: true,
       features: { ads: false, model: false, git: false, browser: false, mail: false },
     });
+    const platform = await startAdPlatform();
+    const configured = await startSecondApp(world, {
+      environment: {
+        ADS_PLATFORM_URL: platform.url,
+        ADS_PLATFORM_MANAGER_ID: platform.managerId,
+        ADS_PLATFORM_CREDENTIALS: platform.credentials,
+        MODEL_URL: 'http://127.0.0.1:1/v1',
+        GIT_HOST_URL: 'http://127.0.0.1:1',
+        GIT_HOST_CLONE_URL: 'http://127.0.0.1:1',
+        BROWSER_EXECUTABLE: '/usr/bin/chromium',
+        SMTP_URL: 'smtp://127.0.0.1:1',
+      },
+    });
+    expect((await configured.call('GET', '/api/info')).body.features).toEqual({
+      ads: true,
+      model: true,
+      git: true,
+      browser: true,
+      mail: true,
+    });
+    await platform.close();
   });
 
   it('has a version of its own, which the conventions explain beside that of the product', async () => {
@@ -321,6 +343,14 @@ describe('unknown paths and methods', () => {
       const got = await world.call('GET', path, { as: token });
       expect(got).toMatchObject({ status: 404, body: { code: 'route_not_found', title: 'Route not found' } });
       expect(got.body.request_id).toBe(got.headers['x-request-id']);
+    },
+  );
+
+  it.each(['/api/apps/', '/api/apps//deploy', '/api/apps//nothing', '/api//apps'])(
+    'of %s, an empty segment is named, because a variable is probably not set',
+    async (path) => {
+      const got = await world.call('GET', path, { as: token });
+      expect(got).toMatchObject({ status: 404, body: { detail: expect.stringContaining('an empty segment') } });
     },
   );
 
@@ -376,7 +406,7 @@ describe('request ids', () => {
   });
 });
 
-/** Sends bytes and returns everything that is answered. */
+/** Sends bytes and returns the complete response. */
 function exchangeBytes(sent: string, url = world.url): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(sent));
@@ -435,13 +465,13 @@ describe('security headers', () => {
       await world.call('POST', '/api/apps', { as: token, body: '{', headers: { 'content-type': 'text/plain' } }), // 415
       await world.call('GET', '/nothing'),
       await world.call('DELETE', '/api/apps', { as: token }), // 405
-      await world.call('GET', '/api/apps/%zz'), // a path that the router can't decode
+      await world.call('GET', '/api/apps/%zz'), // a path that can't be decoded
       await world.call('OPTIONS', `/api/apps/${app.id}/entities/Task`, { headers: { origin: 'https://a.example' } }),
     ];
     expect(answers.map(({ headers }) => headers['x-content-type-options'])).toEqual(answers.map(() => 'nosniff'));
     expect(answers.filter(({ headers }) => headers['strict-transport-security'])).toEqual([]);
     const caching = answers.map(({ headers }) => headers['cache-control']).filter((value) => value !== 'no-store');
-    expect(caching).toEqual(['no-cache', 'public, max-age=3600']); // the document, and a file of the reference page
+    expect(caching).toEqual(['no-cache', 'public, max-age=3600']); // the document and a reference page asset
     expect(await exchangeBytes('nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*x-content-type-options: nosniff\r\n/s);
   });
 

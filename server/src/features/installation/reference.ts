@@ -1,17 +1,17 @@
-// Owns the routes of the API's description: the OpenAPI document, whole and by feature, a text for language models, and the
-// reference page (docs/api/installation.md#openapi-document).
+// The routes for the API's description: the OpenAPI document for all features or for one, a text for language
+// models, and the reference page (docs/api/installation.md#openapi-document).
 import { open } from '../../core/auth/credentials.ts';
+import { anyone } from '../../core/auth/guards/visitor.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { anyone } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import { routeNotFound } from '../../kit/http/errors.ts';
-import { type FixedFile, fixedFile } from '../../kit/http/fixed-file.ts';
 import { media } from '../../kit/http/operation.ts';
-import { answerWithPage } from '../../kit/http/page.ts';
-import { readScalarScript } from '../../kit/http/scalar.ts';
+import { answerWithPage } from '../../kit/http/page/page.ts';
+import { readScalarScript } from '../../kit/http/page/scalar.ts';
+import { routeNotFound } from '../../kit/http/response/errors.ts';
+import { type FixedFile, fixedFile } from '../../kit/http/response/fixed-file.ts';
 
 export interface Description {
-  /** Of one feature, or of all. */
+  /** Builds the document for one feature, or for all features. */
   buildDocument(feature?: string): object;
   readonly features: readonly string[];
   buildLlmsText(): string;
@@ -20,7 +20,7 @@ export interface Description {
 const shared = { method: 'GET', credentials: open, access: anyone } as const;
 const limit = perMinute(60, 'address', { group: 'openapi' });
 const headers = ['ETag'];
-const notModified = media('application/octet-stream', 'Not modified: `If-None-Match` has the current `ETag`');
+const notModified = media('application/octet-stream', 'Not modified since this `ETag`');
 
 export function referenceRoutes(description: Description): Route[] {
   const json = (feature?: string) =>
@@ -28,7 +28,7 @@ export function referenceRoutes(description: Description): Route[] {
   const whole = json();
   const byFile = new Map(description.features.map((feature) => [`${feature}.json`, json(feature)]));
   const yaml = fixedFile('application/yaml; charset=utf-8', async () => {
-    const { stringify } = await import('yaml'); // hardly ever needed, and much to load
+    const { stringify } = await import('yaml'); // rarely needed, and slow to load
     return stringify(description.buildDocument());
   });
   const llms = fixedFile('text/plain; charset=utf-8', description.buildLlmsText);
@@ -59,7 +59,7 @@ export function referenceRoutes(description: Description): Route[] {
       path: '/openapi/{file}',
       summary: 'Read the OpenAPI 3.1 document of one feature',
       description:
-        'Complete in itself: `webhooks.json`, `entities.json` … The tags of the whole document are the features.',
+        'Each document, such as `webhooks.json` or `entities.json`, is complete in itself. The features are the tags of the whole document.',
       limit,
       headers,
       answers: { 200: media('application/json; charset=utf-8', 'OpenAPI 3.1 document'), 304: notModified },
@@ -70,7 +70,7 @@ export function referenceRoutes(description: Description): Route[] {
       ...shared,
       name: 'llms',
       path: '/llms.txt',
-      summary: 'Read what a language model needs to use this API',
+      summary: 'Read a description of this API for language models',
       limit,
       headers,
       answers: { 200: media('text/plain; charset=utf-8', 'Markdown'), 304: notModified },
@@ -109,8 +109,9 @@ const script = 'text/javascript; charset=utf-8';
 const anHour = 'public, max-age=3600';
 
 /**
- * Nothing is loaded from elsewhere, and nothing is reported to anybody: Scalar's developer tools, which would offer to upload
- * the document, are off. Its copy of zod would try whether it may compile code, which the content security policy reports.
+ * The page loads nothing from other origins and sends no data anywhere. Scalar's developer tools are off, because they
+ * would offer to upload the document. Its copy of zod runs with `jitless`. Otherwise zod would test whether it may
+ * compile code, which violates the content security policy.
  */
 const startScript = `globalThis.__zod_globalConfig = { jitless: true };
 addEventListener('DOMContentLoaded', () =>
@@ -129,7 +130,10 @@ addEventListener('DOMContentLoaded', () =>
 );
 `;
 
-/** Scalar and the lines that start it, which are a file because the content security policy forbids inline scripts. */
+/**
+ * Scalar and its start script. The script is a separate file because the content security policy forbids inline
+ * scripts.
+ */
 const assets: ReadonlyMap<string, FixedFile> = new Map([
   ['scalar.js', fixedFile(script, readScalarScript, anHour)],
   ['start.js', fixedFile(script, () => startScript, anHour)],

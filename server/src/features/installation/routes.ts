@@ -1,14 +1,14 @@
-// Owns the routes of the installation itself: health checks, metrics and server information
+// The routes for the installation itself: health checks, metrics and server information
 // (docs/api/installation.md).
 import { z } from 'zod';
 import { credentialsInvalid, open } from '../../core/auth/credentials.ts';
+import { anyone } from '../../core/auth/guards/visitor.ts';
 import { perMinute, unlimited } from '../../core/auth/limits.ts';
-import { anyone } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { Answer } from '../../kit/http/answer.ts';
-import { routeNotFound } from '../../kit/http/errors.ts';
 import { media } from '../../kit/http/operation.ts';
-import { answer } from '../../kit/http/shapes.ts';
+import { routeNotFound } from '../../kit/http/response/errors.ts';
+import { answer, described } from '../../kit/http/shapes.ts';
 import { isBearerToken } from '../../kit/metrics.ts';
 import { type Description, referenceRoutes } from './reference.ts';
 
@@ -35,30 +35,53 @@ export interface InstallationDeps {
 }
 
 const Readiness = answer('Readiness', {
-  status: z.enum(['ready', 'not_ready']),
-  checks: answer('ReadinessChecks', {
-    database: z.enum(['ok', 'unreachable']),
-    migrations: z.enum(['ok', 'pending', 'unknown']),
-    redis: z.enum(['ok', 'unreachable']),
-    draining: z.boolean(),
-    workers: z.enum(['ok', 'none_seen', 'unknown']),
-    queue_lag_seconds: z.number().nullable(),
-    worker_heartbeat: z.string().nullable(),
-  }),
+  status: described(z.enum(['ready', 'not_ready']), 'Whether the process can serve requests.'),
+  checks: described(
+    answer('ReadinessChecks', {
+      database: described(z.enum(['ok', 'unreachable']), 'Whether the process can reach the database.'),
+      migrations: described(
+        z.enum(['ok', 'pending', 'unknown']),
+        "Whether the database has all migrations of this version; `unknown` if it can't be read.",
+      ),
+      redis: described(
+        z.enum(['ok', 'unreachable']),
+        'Whether the process can reach Redis; without it, rate limits are counted per process.',
+      ),
+      draining: described(z.boolean(), 'Whether the process is shutting down and should get no more requests.'),
+      workers: described(
+        z.enum(['ok', 'none_seen', 'unknown']),
+        "Whether a worker has sent a heartbeat in the last 30 seconds; `unknown` if the database can't be read.",
+      ),
+      queue_lag_seconds: described(
+        z.number().nullable(),
+        'The number of seconds for which the oldest due work has waited; null if unknown.',
+        0,
+      ),
+      worker_heartbeat: described(
+        z.string().nullable(),
+        'When a worker last sent a heartbeat; null if no worker has run yet.',
+        '2026-11-15T09:30:00.000Z',
+      ),
+    }),
+    'The result of each check; `database`, `migrations` and `draining` decide the status.',
+  ),
 });
 
 const Info = answer('ServerInfo', {
-  name: z.literal('Plinth'),
-  version: z.string(),
-  api_version: z.string(),
-  beta: z.literal(true),
-  features: answer('ServerFeatures', {
-    ads: z.boolean(),
-    model: z.boolean(),
-    git: z.boolean(),
-    browser: z.boolean(),
-    mail: z.boolean(),
-  }),
+  name: described(z.literal('Plinth'), 'Always `Plinth`.'),
+  version: described(z.string(), 'The version of Plinth that is running.', '0.1.0'),
+  api_version: described(z.string(), 'The version of the API, which is also that of the OpenAPI document.', '1.0.0'),
+  beta: described(z.literal(true), 'Always true: the API is in beta.'),
+  features: described(
+    answer('ServerFeatures', {
+      ads: described(z.boolean(), 'Whether an ad platform is configured.'),
+      model: described(z.boolean(), 'Whether a language model for agents is configured.'),
+      git: described(z.boolean(), 'Whether a git host is configured.'),
+      browser: described(z.boolean(), 'Whether a browser that checks pages for errors is configured.', false),
+      mail: described(z.boolean(), 'Whether outgoing mail is configured.'),
+    }),
+    'Whether the provider of each feature is configured.',
+  ),
 });
 
 const shared = { method: 'GET', credentials: open, access: anyone } as const;
@@ -71,7 +94,7 @@ export function installationRoutes(deps: InstallationDeps): Route[] {
       path: '/healthz',
       summary: 'Check that the process is running',
       limit: unlimited,
-      answers: { 200: answer('Liveness', { status: z.literal('ok') }) },
+      answers: { 200: answer('Liveness', { status: described(z.literal('ok'), 'Always `ok`.') }) },
       handle: () => ({ status: 'ok' }) as const,
     }),
     route({
@@ -96,7 +119,8 @@ export function installationRoutes(deps: InstallationDeps): Route[] {
       name: 'metrics',
       path: '/metrics',
       summary: 'Read metrics in the Prometheus text format',
-      description: 'Requires `METRICS_TOKEN` as bearer token. If the setting is unset, the response is 404.',
+      description:
+        'Requires the value of the setting `METRICS_TOKEN` as a bearer token. Without this setting, the response is 404.',
       access: { ...anyone, needs: 'metrics token' },
       limit: unlimited,
       answers: { 200: media('text/plain; version=0.0.4; charset=utf-8', 'Prometheus text format') },

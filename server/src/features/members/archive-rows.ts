@@ -1,4 +1,4 @@
-// Owns the description of memberships in an archive.
+// Defines how memberships are stored in an archive.
 import { z } from 'zod';
 import { workspaceRoles } from '../../core/auth/roles.ts';
 import { type ArchiveTable, owner, refersTo, time } from '../../kit/archive/columns.ts';

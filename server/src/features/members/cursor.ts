@@ -1,10 +1,10 @@
-// Owns the cursors of the members list: signed, bound to the workspace, the filters and the order, and at most 256
-// characters long, however long names and e-mail addresses are (docs/api/members.md#list-members).
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+// The cursors for the members list. A cursor is signed and bound to the workspace, the filters and the order. It
+// has at most 256 characters, however long names and e-mail addresses are (docs/api/members.md#list-members).
+import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { hexToId } from '../../kit/ids.ts';
 import type { PagePosition } from './page.ts';
 
-const maxBytes = 192; // 256 characters of base64url
+const maxBytes = 192; // 256 characters in base64url
 const signatureBytes = 16;
 
 /** A position whose texts may have been truncated to fit into a cursor. */
@@ -17,13 +17,13 @@ type PackedPosition = [key: PagePosition['key'], place: number, email: string, i
 export const hashBinding = (...binding: readonly unknown[]): Buffer =>
   createHash('sha256').update(JSON.stringify(binding)).digest();
 
-export function encodeCursor(signingKey: Buffer, binding: Buffer, position: PagePosition): string {
+export function encodeCursor(signingKey: KeyObject, binding: Buffer, position: PagePosition): string {
   const packed = Buffer.from(JSON.stringify(packToFit(position)));
   return Buffer.concat([sign(signingKey, binding, packed), packed]).toString('base64url');
 }
 
-/** Returns undefined for a cursor that was not issued for this binding. */
-export function decodeCursor(signingKey: Buffer, binding: Buffer, cursor: string): CursorPosition | undefined {
+/** Returns undefined if the cursor was not issued for this binding. */
+export function decodeCursor(signingKey: KeyObject, binding: Buffer, cursor: string): CursorPosition | undefined {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.length <= signatureBytes || bytes.toString('base64url') !== cursor) return undefined;
   const packed = bytes.subarray(signatureBytes);
@@ -38,10 +38,12 @@ export function decodeCursor(signingKey: Buffer, binding: Buffer, cursor: string
   };
 }
 
-const sign = (key: Buffer, binding: Buffer, packed: Buffer): Buffer =>
+const sign = (key: KeyObject, binding: Buffer, packed: Buffer): Buffer =>
   createHmac('sha256', key).update('members:').update(binding).update(packed).digest().subarray(0, signatureBytes);
 
-/** Truncates the texts until they fit. A truncated text sorts before the full one, so at worst a member is shown twice. */
+/**
+ * Truncates the texts until they fit. A truncated text sorts before the full text, so at worst a member is shown twice.
+ */
 function packToFit({ key, place, email, id }: PagePosition): PackedPosition {
   const shortId = Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');
   const availableBytes = maxBytes - signatureBytes;

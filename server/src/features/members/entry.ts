@@ -1,4 +1,4 @@
-// Owns the answer to a change of one person: their entry as the members list shows it.
+// The response to changing one person, which is their entry in the members list.
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { sendWithCommitForRows } from '../../kit/db/send.ts';
 import type { Db } from '../../tables.ts';
@@ -6,7 +6,10 @@ import { type MemberEntry, presentMember } from './contract.ts';
 import { monthNumberOf, monthParityOf } from './directory-refresh.ts';
 import { selectDirectoryRow } from './store.ts';
 
-/** Call after the change, in its transaction. Returns a function that returns the entry once the transaction has committed. */
+/**
+ * Must be called after the change, in the same transaction. After the commit, call the returned function to get the
+ * entry.
+ */
 export async function requestEntryWithCommit(
   db: Db,
   access: WorkspaceAccess,

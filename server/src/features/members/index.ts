@@ -1,4 +1,4 @@
-// Entry point of members: the people of a workspace, their roles and limits, and invitations.
+// The entry point of members: the people in a workspace, their roles and limits, and invitations.
 
 import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { removeAcceptedInvitations } from '../../core/identity/invitations.ts';
@@ -25,11 +25,11 @@ export const members = (deps: MembersDeps & ChangeDeps & AcceptDeps) => ({
     { name: 'clear member credits of old months', everyMs: 60 * 60 * 1000, run: clearOldMonths },
     { name: 'remove accepted invitations', everyMs: 60 * 60 * 1000, run: removeAcceptedInvitations },
   ] satisfies Job[],
-  /** What the apps feature needs to share an app with people outside the workspace. */
+  /** Functions that the apps feature needs to share an app with people outside the workspace. */
   guests: {
-    count: (db: Db, access: AppAccess, email: string, now: Date) => countGuestInvitation(db, access, email, deps, now),
+    count: (db: Db, access: AppAccess, email: string, now: Date) => countGuestInvitation(db, deps, access, email, now),
     invite: (db: Db, access: AppAccess, email: string, role: 'editor' | 'viewer', now: Date) =>
-      inviteGuest(db, access, email, role, deps, now),
+      inviteGuest(db, deps, access, { email, role }, now),
     withdrawInvitation: removeInvitedGuest,
     endMembership: (db: Db, access: WorkspaceAccess, member: Member, now: Date) =>
       endMembershipAndPublish(db, access, member, deps.publish, now),

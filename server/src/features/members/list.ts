@@ -1,5 +1,6 @@
-// Owns the members list: the order a caller gets, where a page starts, and how old the activity in it may be
+// The members list: which order a caller gets, where a page starts, and how old the displayed activity may be
 // (docs/api/members.md#list-members).
+import type { KeyObject } from 'node:crypto';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { type Answer, withNotes } from '../../kit/http/answer.ts';
 import type { Db } from '../../tables.ts';
@@ -14,21 +15,23 @@ import {
   type SortOrder,
   searchTermGroups,
 } from './page.ts';
-import { findFullPosition, type MemberPage, readPage } from './store.ts';
+import { findFullPosition, type MemberPage, positionOf, readPage } from './store.ts';
 
 const maxActivityAgeMs = 60_000;
 
 export interface MembersDeps {
-  /** Signs cursors. */
-  readonly signingKey: Buffer;
-  /** Active guests with an e-mail address in one of these domains are the operator's staff and are not listed. */
+  /** The key that signs cursors. */
+  readonly signingKey: KeyObject;
+  /** Active guests with an e-mail address in one of these domains are the operator's staff, and are not listed. */
   readonly staffEmailDomains: readonly string[];
+  /** Whether mail can be sent, so people can verify their addresses. */
+  readonly mail: { readonly configured: boolean };
 }
 
 export async function listMembers(
   db: Db,
+  { signingKey, staffEmailDomains, mail }: MembersDeps,
   access: WorkspaceAccess,
-  { signingKey, staffEmailDomains }: MembersDeps,
   query: MemberQuery,
   now: Date,
 ) {
@@ -46,6 +49,7 @@ export async function listMembers(
     creditParity: monthParityOf(month),
     month,
     staffEmailDomains,
+    canVerifyAddresses: mail.configured,
     now,
   };
   const page = await readFreshPage(db, pageQuery);
@@ -53,7 +57,7 @@ export async function listMembers(
   const last = page.members.length > page_size ? shown.at(-1) : undefined;
   const body = {
     members: shown.map((row) => presentMember(row, access, page.default_member_credit_limit, now)),
-    next_cursor: last === undefined ? null : encodeCursor(signingKey, binding, last),
+    next_cursor: last === undefined ? null : encodeCursor(signingKey, binding, positionOf(last, order.key)),
     has_more: last !== undefined,
     total: page.total,
     monthly_limit: page.monthly_limit,
@@ -74,7 +78,7 @@ const sortColumns = {
   role: 'role_rank',
 };
 
-/** Only owners and admins may sort by credits: the order would reveal what others spent. */
+/** Only owners and admins may sort by credits, because the order would reveal how much others have spent. */
 function chooseSortOrder({ sort_by, sort_dir }: MemberQuery, access: WorkspaceAccess, month: number): SortOrder {
   const isHidden = sort_by === 'credits' && !maySeeAllActivity(access);
   if (sort_by === undefined || isHidden) return { key: undefined, isDescending: false };
@@ -82,7 +86,9 @@ function chooseSortOrder({ sort_by, sort_dir }: MemberQuery, access: WorkspaceAc
   return { key, isDescending: sort_dir === 'desc' };
 }
 
-/** Reads a page. If activity older than a minute is not in the directory yet, refreshes the directory and reads again. */
+/**
+ * Reads a page. If activity older than a minute is not yet in the directory, refreshes the directory and reads again.
+ */
 async function readFreshPage(db: Db, query: PageQuery): Promise<MemberPage> {
   const page = await readPageBySearch(db, query);
   const { oldest_activity_at } = page;
@@ -92,7 +98,7 @@ async function readFreshPage(db: Db, query: PageQuery): Promise<MemberPage> {
   return readPageBySearch(db, query);
 }
 
-/** Searches by the index where it applies, and scans when the terms found too many members. */
+/** Searches with the index if possible. If the terms match too many members, scans instead. */
 async function readPageBySearch(db: Db, query: PageQuery): Promise<MemberPage> {
   const isSearch = searchTermGroups(query.filters).length > 0;
   if (!isSearch || !canSearchByIndex(query.filters)) return readPage(db, buildPageStatement(query, 'scan'));
@@ -108,7 +114,7 @@ interface AnswerNotes {
 
 const addNotes = <Body>(body: Body, page: MemberPage, { isReset, isFallback, now }: AnswerNotes): Answer<Body> =>
   withNotes(body, {
-    // Without pending activity, the directory is current.
+    // If no activity is pending, the directory is current.
     asOf: page.oldest_activity_at ?? now,
     ...(isReset && { cursorReset: true }),
     ...(isFallback && { ignored: ['sort_by', 'sort_dir'] }),

@@ -1,5 +1,5 @@
-// The members list apart from its filters and orders (list.test.ts): validation, limits, the age of activity, and that the
-// directory agrees with the tables it is derived from.
+// Tests the members list except its filters and orders (list.test.ts): validation, limits, the age of activity, and
+// that the directory matches the tables it is derived from.
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { seed } from '../../../test/support/cases.ts';
@@ -71,7 +71,7 @@ describe('listMembers', () => {
     const person = await world.member(id, 'viewer', `folded.${id}@acme.example`);
     await world.db.updateTable('users').set({ full_name }).where('id', '=', person.id).execute();
     expect(emails(await list(token, { search }))).toEqual([person.email]);
-    // Short terms are compared with every member, longer ones are looked up in the index.
+    // Short terms are compared with every member. Longer terms are looked up in the index.
     expect(emails(await list(token, { search_terms: ['nobody at all', search] }))).toEqual([person.email]);
     expect(emails(await list(token, { search: ` ${search} ` }))).toEqual([]);
   });
@@ -93,15 +93,27 @@ describe('listMembers', () => {
     expect((await world.call('POST', '/api/workspace/members/list', { headers: cookie })).status).toBe(200);
   });
 
-  it('lists a guest whose address of the staff is not proven', async () => {
+  it('lists a guest whose address of the staff is not proven, unless an app was shared and mail is off', async () => {
     const { id } = await workspaceWithToken();
-    const beside = await startSecondApp(world, { environment: { STAFF_EMAIL_DOMAINS: 'staff.example' } });
+    const staff = { STAFF_EMAIL_DOMAINS: 'staff.example' };
+    const withMail = await startSecondApp(world, { environment: { ...staff, SMTP_URL: 'smtp://127.0.0.1:1' } });
+    const withoutMail = await startSecondApp(world, { environment: staff });
     const guest = await world.member(id, 'guest', `claims.${id}@staff.example`);
     const token = await world.token(owner, id);
-    const total = async () => (await beside.call('POST', '/api/workspace/members/list', { as: token })).body.total;
-    expect(await total()).toBe(1);
+    const totals = async () => {
+      const answers = [withMail, withoutMail].map(async (beside) => {
+        const { body } = await beside.call('POST', '/api/workspace/members/list', { as: token });
+        expect(body.members).toHaveLength(body.total);
+        return body.total;
+      });
+      return Promise.all(answers);
+    };
+    expect(await totals()).toEqual([1, 1]);
     await world.db.updateTable('users').set({ email_verified_at: null }).where('id', '=', guest.id).execute();
-    expect(await total()).toBe(2);
+    expect(await totals()).toEqual([2, 2]);
+    const row = world.db.updateTable('memberships').where('workspace_id', '=', id).where('user_id', '=', guest.id);
+    await row.set({ assigned_via: 'app_share' }).execute();
+    expect(await totals()).toEqual([2, 1]);
   });
 
   it('hides active staff guests from list and total, and shows them once they are blocked or no longer guests', async () => {

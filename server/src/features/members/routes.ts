@@ -1,7 +1,7 @@
-// Owns the route of the members list.
+// The route for the members list.
 import { writeCredentials } from '../../core/auth/credentials.ts';
+import { workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { MemberList, MemberQuery } from './contract.ts';
 import { listMembers, type MembersDeps } from './list.ts';
@@ -23,6 +23,6 @@ export const memberRoutes = (deps: MembersDeps): Route[] => [
     body: MemberQuery,
     audits: 'nothing',
     answers: { 200: MemberList },
-    handle: ({ db, access, body, now }) => listMembers(db, access, deps, body, now),
+    handle: ({ db, access, body, now }) => listMembers(db, deps, access, body, now),
   }),
 ];

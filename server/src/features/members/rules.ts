@@ -1,5 +1,5 @@
-// Owns the rules for changing members (docs/api/members.md#change-members). Each check returns the problem to answer
-// with, or undefined. Pure.
+// The rules for changing members (docs/api/members.md#change-members). Each check returns the problem to report,
+// or undefined, and has no side effects.
 
 import { findPlanRefusal } from '../../core/auth/plans.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
@@ -7,7 +7,7 @@ import type { WorkspaceRole } from '../../core/auth/roles.ts';
 import type { MemberOrInvitation } from '../../core/identity/members.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 
-/** The part of a caller's proof that the rules need. */
+/** The parts of a caller's proof that the rules need. */
 export type ChangeCaller = Pick<WorkspaceAccess, 'plan'> & { readonly caller: { readonly user_id: string | null } };
 
 export type AssignableRole = Exclude<WorkspaceRole, 'owner' | 'guest'>;
@@ -15,7 +15,11 @@ export type AssignableRole = Exclude<WorkspaceRole, 'owner' | 'guest'>;
 export const memberNotFound = () => notFound('member_not_found');
 
 const ownerProtected = () =>
-  new Problem('forbidden', 'owner_protected', "The workspace's owner can't be changed. Transfer ownership first.");
+  new Problem(
+    'forbidden',
+    'owner_protected',
+    "The workspace's owner can't be limited, blocked, removed or given another role. Transfer ownership first.",
+  );
 
 export const checkAdminRole = (role: string, access: ChangeCaller): Problem | undefined =>
   role === 'admin' ? findPlanRefusal(access.plan, 'admin_role') : undefined;
@@ -44,7 +48,7 @@ function checkNotSelfOrOwner(person: MemberOrInvitation | undefined, access: Cha
   return person.role === 'owner' ? ownerProtected() : undefined;
 }
 
-/** `pool` is the workspace's monthly credits; null means unlimited. */
+/** `pool` is the workspace's monthly credits. Null means unlimited. */
 export function checkCreditLimit(
   person: MemberOrInvitation | undefined,
   credit_limit: number | null,

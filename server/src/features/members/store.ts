@@ -1,4 +1,5 @@
-// Owns the queries on the member directory: reading a page or one person, applying recent activity, compacting counts.
+// The queries on the member directory: reading a page or one person, applying recent activity, and compacting
+// counts.
 import { CompiledQuery, sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { prepared } from '../../kit/db/database.ts';
@@ -8,28 +9,27 @@ import type { CursorPosition } from './cursor.ts';
 import type { PagePosition, PageStatement } from './page.ts';
 
 export interface MemberPage {
-  /** How many rows the search terms found: at most `maxIndexHits` + 1. */
+  /** How many rows the search terms found, at most `maxIndexHits` + 1. */
   readonly hits: number;
   readonly total: number;
-  /** The order by credits still contains an earlier month. */
+  /** Whether the sort by credits still reflects an earlier month. */
   readonly is_stale: boolean;
-  /** The time of the oldest activity that is not in the directory yet. Null if there is none. */
+  /** When the oldest activity occurred that is not yet in the directory, or null if there is none. */
   readonly oldest_activity_at: Date | null;
   readonly monthly_limit: number | null;
   readonly default_member_credit_limit: number | null;
-  readonly members: (DirectoryRow & PagePosition)[];
+  readonly members: (DirectoryRow & StoredPosition)[];
 }
+
+/** A position as returned by pg. Its key may be a time. */
+type StoredPosition = Omit<PagePosition, 'key'> & { readonly key: PagePosition['key'] | Date };
 
 type PageSummary = Omit<MemberPage, 'members' | 'oldest_activity_at'> & { oldest_activity_at: string | null };
 
 /** Only the first row has a summary. */
-type PageRow = { summary: PageSummary | null } & Omit<DirectoryRow, 'id'> &
-  Omit<PagePosition, 'id' | 'key'> & { id: string | null; key: SortKey };
+type PageRow = { summary: PageSummary | null } & Omit<DirectoryRow & StoredPosition, 'id'> & { id: string | null };
 
-/** A sort key as pg returns it. */
-type SortKey = PagePosition['key'] | Date;
-
-/** Each connection keeps every prepared statement, so their number is limited. */
+/** Each connection keeps every prepared statement, so the number of statements is limited. */
 const maxPreparedPages = 200;
 const preparedPages = new Map<string, (db: Db, ...values: readonly unknown[]) => Promise<PageRow[]>>();
 
@@ -45,25 +45,34 @@ export async function readPage(db: Db, { text, values, isFrequent }: PageStateme
   return {
     ...summary,
     oldest_activity_at: parseActivityTime(summary.oldest_activity_at),
-    members: rows.filter(isMember).map((row) => ({ ...row, key: presentSortKey(row.key) })),
+    members: rows.filter(isMember),
   };
 }
 
-/** A change of members inserts a row with the time -infinity: refresh at once. */
+/** Changing members inserts a row with the time -infinity, which triggers an immediate refresh. */
 function parseActivityTime(text: string | null): Date | null {
   if (text === null) return null;
   return text === '-infinity' ? new Date(0) : new Date(text);
 }
 
-/** If nobody matches, the statement returns one row without a member. */
+/** If no member matches, the statement returns one row without a member. */
 const isMember = (row: PageRow): row is PageRow & { id: string } => row.id !== null;
 
-/** Cursors hold times as text. */
-const presentSortKey = (key: SortKey): PagePosition['key'] => (key instanceof Date ? key.toISOString() : key);
+/** A member's position in the list sorted by this column. */
+export const positionOf = (member: MemberPage['members'][number], key: string | undefined): PagePosition =>
+  toPosition(key === 'last_active' ? { ...member, key: member.last_active } : member);
+
+/** Cursors contain times as text. */
+const toPosition = ({ key, place, email, id }: StoredPosition): PagePosition => ({
+  key: key instanceof Date ? key.toISOString() : key,
+  place,
+  email,
+  id,
+});
 
 /**
- * The full position of a cursor whose texts were truncated, read from its row. If the row has moved meanwhile, returns
- * the truncated position, which sorts slightly before the full one.
+ * Returns a truncated cursor's full position, read from its row. If the row has moved in the meantime, returns the
+ * truncated position, which sorts slightly before the full one.
  */
 export async function findFullPosition(
   db: Db,
@@ -71,10 +80,10 @@ export async function findFullPosition(
   key: string | undefined,
   truncated: CursorPosition,
 ): Promise<PagePosition> {
-  const { rows } = await sql<Omit<PagePosition, 'key'> & { key: SortKey }>`
+  const { rows } = await sql<StoredPosition>`
     select ${key === undefined ? sql`0` : sql.ref(key)} as key, place, email, id
     from member_directory where workspace_id = ${access.workspace_id} and id = ${truncated.id}`.execute(db);
-  const row = rows[0] && { ...rows[0], key: presentSortKey(rows[0].key) };
+  const row = rows[0] && toPosition(rows[0]);
   const startsWith = (full: PagePosition['key'], start: PagePosition['key']) =>
     typeof full === 'string' && typeof start === 'string' ? full.startsWith(start) : full === start;
   const isSameRow =
@@ -82,14 +91,17 @@ export async function findFullPosition(
   return isSameRow ? row : truncated;
 }
 
-/** Makes sure that one process refreshes a workspace's directory at a time. False while another process does. */
+/**
+ * Ensures that only one process at a time refreshes a workspace's directory. Returns false if another process is
+ * refreshing it.
+ */
 export async function tryLockDirectory(db: Db, workspace_id: string): Promise<boolean> {
   const { rows } = await sql<{ locked: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended(${`members of ${workspace_id}`}, 0)) as locked`.execute(db);
   return rows[0]?.locked ?? false;
 }
 
-/** SQL for polling. */
+/** Polling query: returns a row if activity is waiting to be applied. */
 export const activityDueInMs = 'select 0 from member_activity order by workspace_id limit 1';
 
 export async function listWorkspacesWithActivity(db: Db, limit: number): Promise<string[]> {
@@ -98,7 +110,7 @@ export async function listWorkspacesWithActivity(db: Db, limit: number): Promise
   return rows.map((row) => row.workspace_id);
 }
 
-/** Removes activity that belongs to no member: of people who have left, and the rows that mark a change of members. */
+/** Removes activity that belongs to no current member, including the rows that mark changed members. */
 export async function removeOrphanActivity(db: Db, workspace_id: string): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from member_activity activity where activity.workspace_id = ${workspace_id} and not exists (
@@ -115,7 +127,10 @@ export async function listMembersWithActivity(db: Db, workspace_id: string, limi
   return rows.map((row) => row.user_id);
 }
 
-/** Locks the rows of these members, except those another transaction has locked: the refresh must not wait or deadlock. */
+/**
+ * Locks these members' rows, except those that another transaction has locked, because the refresh must not wait or
+ * deadlock.
+ */
 export async function lockUnlockedMembers(db: Db, workspace_id: string, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from member_directory where workspace_id = ${workspace_id} and id = any (${ids}::uuid[])
@@ -123,7 +138,7 @@ export async function lockUnlockedMembers(db: Db, workspace_id: string, ids: rea
   return rows.map((row) => row.id);
 }
 
-/** Applies the activity of these members to their rows and deletes it. Credits of months before `since` are dropped. */
+/** Applies these members' activity to their rows and deletes it. Credits from months before `since` are dropped. */
 export async function applyActivity(
   db: Db,
   workspace_id: string,
@@ -155,7 +170,7 @@ export async function applyActivity(
     from sums s where d.workspace_id = ${workspace_id} and d.id = s.user_id`.execute(db);
 }
 
-/** Sets the credits of months before this one to 0 in one pair of columns. Returns how many rows it changed. */
+/** Sets credits from earlier months to 0 in one pair of columns. Returns the number of changed rows. */
 export async function clearCreditsBefore(
   db: Db,
   parity: 'even' | 'odd',
@@ -180,7 +195,7 @@ export async function listWorkspacesToCompact(db: Db, limit: number): Promise<st
   return rows.map((row) => row.workspace_id);
 }
 
-/** One statement, so that a reader sees the rows before or after it, never both or neither. */
+/** A single statement, so readers see the rows from either before or after it, never both or neither. */
 export async function compactTally(db: Db, workspace_id: string): Promise<void> {
   await sql`
     with removed as (delete from member_tallies where workspace_id = ${workspace_id} returning place, members)
@@ -188,7 +203,7 @@ export async function compactTally(db: Db, workspace_id: string): Promise<void> 
     group by place having sum(members) <> 0`.execute(db);
 }
 
-/** One person of the workspace, as a member or, if they have not joined, as an invitation. */
+/** Selects one person in the workspace, as a member or, if they have not joined, as an invitation. */
 export function selectDirectoryRow(
   db: Db,
   { workspace_id }: WorkspaceAccess,
@@ -196,9 +211,9 @@ export function selectDirectoryRow(
   { parity, month }: { parity: 'even' | 'odd'; month: number },
 ): CompiledQuery<DirectoryRow & { default_limit: number | null }> {
   return sql<DirectoryRow & { default_limit: number | null }>`
-    select d.id, case when d.joined then d.id end as user_id, d.joined, d.role, d.access_state,
-      d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at, d.apps_owned, d.apps_shared, d.agents_owned,
-      d.agents_shared, case when d.${sql.raw(`${parity}_month`)} = ${month} then d.${sql.raw(`${parity}_credits`)} else 0 end
+    select d.id, d.joined, d.role, d.access_state, d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at,
+      d.apps_owned, d.apps_shared, d.agents_owned, d.agents_shared,
+      case when d.${sql.raw(`${parity}_month`)} = ${month} then d.${sql.raw(`${parity}_credits`)} else 0 end
         as credits_used, d.last_active, d.last_seen, w.default_member_credit_limit as default_limit
     from member_directory d join workspaces w on w.id = ${workspace_id}
     where d.workspace_id = ${workspace_id} and d.id in (

@@ -1,4 +1,4 @@
-// Owns the description of apps' security settings in an archive.
+// Defines how apps' security settings are stored in an archive.
 import { z } from 'zod';
 import { type ArchiveTable, refersTo } from '../../kit/archive/columns.ts';
 import { headerSettings } from './contract.ts';

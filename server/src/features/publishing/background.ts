@@ -1,5 +1,6 @@
-// Owns the removal of contents that no deployment uses any more. A sweep forgets them; the database then lists their objects for
-// removal, in the same transaction, and so it does when an app or a workspace is purged. A job removes what is listed.
+// Removes blobs, which are the stored contents of published files, once no deployment uses them. A sweep deletes
+// their rows, and the database queues their objects for removal in the same transaction. Purging an app or a workspace
+// does the same. A job then removes the queued objects.
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -14,7 +15,7 @@ export const publishingJobs = (objectStorage: ObjectStorage): Job[] => [
 
 const appsPerRun = 20;
 
-/** Forgets the contents that no deployment uses, and that no publish has used for a day. Returns how many apps were swept. */
+/** Deletes blobs that no deployment uses and no publish has used for a day. Returns how many apps were swept. */
 async function sweepContents(db: Db, now: Date): Promise<number> {
   for (let swept = 0; swept < appsPerRun; swept += 1) if (!(await sweepOneApp(db, now))) return swept;
   return appsPerRun;
@@ -32,12 +33,13 @@ function sweepOneApp(db: Db, now: Date): Promise<boolean> {
 
 const objectsPerRun = 500;
 const objectsAtOnce = 16;
-/** A process that served the app a moment ago may still read them. */
+/** How long queued objects are kept, because a process that has just served the app may still be reading them. */
 const keptMs = 60 * 60 * 1000;
 
 /**
- * Removing twice is no error, so two workers may work on the same ones, and a crash in between loses none. One that can't be
- * removed is tried again an hour later, and keeps no other from being removed. If none of a batch can, the storage is down.
+ * Removing an object twice is not an error, so two workers may process the same objects, and no object is lost in a
+ * crash. An object that can't be removed is retried an hour later and does not block the others. If a whole batch
+ * fails, the storage is assumed to be down.
  */
 async function removeObjects(db: Db, objectStorage: ObjectStorage, now: Date): Promise<number> {
   const keys = await listRemovals(db, new Date(now.getTime() - keptMs), objectsPerRun);

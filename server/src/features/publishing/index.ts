@@ -1,4 +1,4 @@
-// Entry point of publishing: deployments of apps, serving them, and removing what is no longer used.
+// Entry point for publishing: deploying apps, serving them, and removing blobs that are no longer used.
 import { publishingJobs } from './background.ts';
 import { publishingRoutes, type RouteDeps } from './routes.ts';
 import { createContents } from './serve/contents.ts';
@@ -20,7 +20,7 @@ export function publishing(deps: Deps) {
     jobs: publishingJobs(deps.objectStorage),
     server: createAppServer({ ...deps, published, onError: deps.onServeError }),
     openSite: createSites({ ...deps, published }),
-    /** For security scans. */
+    /** Used by security scans. */
     readSecuritySettings: getSecuritySettings,
   };
 }

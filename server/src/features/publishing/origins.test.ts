@@ -1,4 +1,4 @@
-// Tests that the pages of a published app may call its data from the browser, and no other app's.
+// Tests that a published app's pages can request their own app's data from the browser, but not another app's.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

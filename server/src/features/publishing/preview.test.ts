@@ -1,5 +1,6 @@
-// What the pages of an app would load if its files were published.
+// Tests which files an app's pages would load if the app were published.
 import { describe, expect, it } from 'vitest';
+import { measureLeastCpuMs } from '../../../test/support/cpu.ts';
 import { createPreview } from './preview.ts';
 
 const openPreview = createPreview(new Map([['client.js', ({ id }) => Buffer.from(`app ${id}`)]]));
@@ -41,9 +42,10 @@ describe('a preview', () => {
   it('finds each file in the same time, however many the app has', () => {
     const paths = Array.from({ length: 5_000 }, (_, n) => `public/folder/${n}.js`);
     const findOfMany = openPreview(app, paths);
-    const startedAt = performance.now();
-    const found = paths.filter((path) => findOfMany(path.slice('public'.length)) !== undefined);
-    expect(found.length).toBe(5_000);
-    expect(performance.now() - startedAt).toBeLessThan(2_000); // 20 seconds and more if each address lists all files
+    const findAll = () => {
+      const found = paths.filter((path) => findOfMany(path.slice('public'.length)) !== undefined);
+      expect(found.length).toBe(5_000);
+    };
+    expect(measureLeastCpuMs(findAll)).toBeLessThan(2_000); // over 20 s if every address lists all files
   });
 });

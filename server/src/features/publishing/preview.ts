@@ -1,13 +1,17 @@
-// Owns what the pages of an app would load if its present files were published, to look at them before that.
+// Previews an app before it is published, by finding which of its current files each address would serve.
 import { contentTypeOf } from './serve/content-types.ts';
+import type { SignInOffer } from './serve/live-apps.ts';
 import { parsePath, resolvePath } from './serve/path.ts';
 import type { PlatformFiles } from './serve/serve.ts';
 import { addressFiles, mayBePublished, platformFolder } from './snapshot.ts';
 
-/** A file of the app, by its path, or one of the platform, with its content. */
+/** One of the app's files, identified by its path, or a platform file with its content. */
 export type PreviewFile = { readonly contentType: string } & ({ readonly path: string } | { readonly content: Buffer });
 
-/** Returns what an address of an app with files of these paths means. */
+/** A preview shows all forms, because the pages have to work whatever the settings are. */
+const everyWay: SignInOffer = { sign_up: 'open', methods: { password: true, link: true }, mail: true };
+
+/** Returns a function that finds the file for an address, among files at these paths. */
 export type OpenPreview = (
   app: { readonly id: string },
   paths: readonly string[],
@@ -16,7 +20,7 @@ export type OpenPreview = (
 export const createPreview =
   (platformFiles: PlatformFiles): OpenPreview =>
   (app, paths) => {
-    // Once, because there may be thousands of files, and a page may load as many.
+    // Built once, because an app may have thousands of files and a page may load all of them.
     const addressed = addressFiles(paths.map((path) => ({ path }))).filter(({ address }) => mayBePublished(address));
     const files = new Map(addressed.map((file) => [file.address, file]));
     return (url) => {
@@ -24,7 +28,7 @@ export const createPreview =
       if (segments === undefined) return undefined;
       if (segments[0] === platformFolder) {
         const name = segments.slice(1).join('/');
-        const content = platformFiles.get(name)?.(app);
+        const content = platformFiles.get(name)?.({ id: app.id, signIn: everyWay });
         return content && { content, contentType: contentTypeOf(name).header };
       }
       const resolved = resolvePath(files, segments);

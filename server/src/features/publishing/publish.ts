@@ -1,5 +1,5 @@
-// Owns publishing, rolling back and unpublishing an app. Contents are uploaded first; then one transaction moves the pointer to
-// the live deployment. A crash at any point leaves the old version live.
+// Publishes, rolls back and unpublishes an app. File contents are uploaded first. Then a single transaction
+// switches the live deployment. If the process crashes before that, the old version stays live.
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { nameCaller } from '../../core/identity/accounts.ts';
@@ -8,8 +8,8 @@ import type { Publish } from '../../events.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { createFairGate, type FairGate } from '../../kit/fair-gate.ts';
 import { type Notes, unchanged, withNotes } from '../../kit/http/answer.ts';
-import { orBusy } from '../../kit/http/turn.ts';
-import { notFound } from '../../kit/problem.ts';
+import { orBusy } from '../../kit/http/request/turn.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { Manifest } from './contract.ts';
 import { filesChanging, inShare, prepareSnapshot, type SnapshotDeps } from './snapshot.ts';
@@ -20,9 +20,11 @@ const keptDeployments = 50;
 
 export interface PublishDeps extends SnapshotDeps, WarningDeps {
   readonly publish: Publish;
+  /** False if apps would be on the host of the API, and the operator has not allowed that. */
+  readonly mayPublish: boolean;
 }
 
-/** What is about to be made live: a new snapshot, or a deployment that exists. */
+/** The version that is about to go live: a new snapshot, or an existing deployment. */
 export interface Prepared {
   readonly deploymentId: string | undefined;
   readonly revision: number;
@@ -30,34 +32,42 @@ export interface Prepared {
   readonly warnings: Warnings;
 }
 
-/** Each publish has up to 12 MiB in memory. So few run at once, and one of a workspace. */
+/** Each publish uses up to 12 MiB of memory, so only a few run at the same time, and only one per workspace. */
 export const createPublishGate = (): FairGate =>
   createFairGate({ inAll: 3, perOwner: 1, maxWaitingOfOwner: 20, maxWaitMs: 60_000 });
 
-/** Uploads the current files, or finds the deployment to roll back to. Nobody sees a change yet. */
+/** Uploads the current files, or finds the deployment to roll back to. Visitors see no change yet. */
 export async function preparePublish(
   db: Db,
-  access: AppAccess,
-  deploymentId: string | undefined,
-  gate: FairGate,
   deps: PublishDeps,
+  access: AppAccess,
+  { deploymentId, gate }: { readonly deploymentId: string | undefined; readonly gate: FairGate },
   now: Date,
 ): Promise<Prepared> {
+  if (!deps.mayPublish) throw appsDomainMissing();
   if (deploymentId !== undefined) {
     const { id, revision, files: json } = await getDeployment(db, access, deploymentId);
     const files = json as Manifest;
-    const warnings = await inShare(access, deps.shares, () => listWarnings(db, access, { files, leftOut: [] }, deps));
+    const warnings = await inShare(access, deps.shares, () => listWarnings(db, deps, access, { files, leftOut: [] }));
     return { deploymentId: id, revision, files, warnings };
   }
   const leave = await orBusy(() => gate.enter(access.workspace_id));
   try {
-    const snapshot = await prepareSnapshot(db, access, deps, now);
-    const warnings = await inShare(access, deps.shares, () => listWarnings(db, access, snapshot, deps));
+    const snapshot = await prepareSnapshot(db, deps, access, now);
+    const warnings = await inShare(access, deps.shares, () => listWarnings(db, deps, access, snapshot));
     return { ...snapshot, deploymentId: undefined, warnings };
   } finally {
     leave();
   }
 }
+
+const appsDomainMissing = () =>
+  new Problem(
+    'conflict',
+    'apps_domain_missing',
+    "This installation has no domain for published apps, so apps can't be published. Ask the operator to set APPS_DOMAIN.",
+    { retrySafe: false },
+  );
 
 async function getDeployment(db: Db, access: AppAccess, id: string) {
   const deployment = await findDeployment(db, access, id);
@@ -65,7 +75,7 @@ async function getDeployment(db: Db, access: AppAccess, id: string) {
   return deployment;
 }
 
-export function publishApp(db: Db, access: AppAccess, prepared: Prepared, deps: PublishDeps, now: Date) {
+export function publishApp(db: Db, deps: PublishDeps, access: AppAccess, prepared: Prepared, now: Date) {
   return transaction(db, async (db) => {
     const app = await lockApp(db, access);
     const { live_deployment_id: liveId, published_revision, published_at } = app;
@@ -92,7 +102,13 @@ export function publishApp(db: Db, access: AppAccess, prepared: Prepared, deps: 
     if (isLive && liveId !== null && published_at !== null) return present(liveId, published_at, { changed: false });
 
     const published_by = await nameCaller(db, access);
-    const id = await getOrInsertDeployment(db, access, prepared, { published_revision, published_by }, deps, now);
+    const id = await getOrInsertDeployment(
+      db,
+      deps,
+      access,
+      { prepared, published: { published_revision, published_by } },
+      now,
+    );
     const { revision } = prepared;
     await saveApp(db, access, {
       live_deployment_id: id,
@@ -120,16 +136,18 @@ export function publishApp(db: Db, access: AppAccess, prepared: Prepared, deps: 
   });
 }
 
-/** 409 if another publish read the files later and was faster, or if contents were swept meanwhile. */
+/** Throws 409 if a concurrent publish has already published newer files, or if blobs were swept in the meantime. */
 async function getOrInsertDeployment(
   db: Db,
-  access: AppAccess,
-  { deploymentId, revision, files }: Prepared,
-  { published_revision, published_by }: { published_revision: number | null; published_by: string },
   { storage }: PublishDeps,
+  access: AppAccess,
+  {
+    prepared: { deploymentId, revision, files },
+    published: { published_revision, published_by },
+  }: { readonly prepared: Prepared; readonly published: { published_revision: number | null; published_by: string } },
   now: Date,
 ): Promise<string> {
-  if (deploymentId !== undefined) return (await getDeployment(db, access, deploymentId)).id; // it may be removed by now
+  if (deploymentId !== undefined) return (await getDeployment(db, access, deploymentId)).id; // may have been removed
   if (published_revision !== null && published_revision > revision) throw filesChanging(published_revision);
   const blobs = new Set(Object.values(files).map(({ blob }) => blob));
   if ((await lockStored(db, access, [...blobs])) < blobs.size) throw filesChanging(revision);
@@ -148,7 +166,7 @@ function countChanges(before: Manifest, after: Manifest) {
   };
 }
 
-/** The address answers 404 from now on. The deployments are kept. */
+/** Afterwards the app's address returns 404. The deployments are kept. */
 export function unpublishApp(db: Db, access: AppAccess, now: Date) {
   return transaction(db, async (db) => {
     const { id, live_deployment_id, published_revision } = await lockApp(db, access);

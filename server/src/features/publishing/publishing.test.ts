@@ -1,10 +1,10 @@
-// Tests publishing, rolling back, unpublishing and the list of deployments, on a folder as the object storage.
+// Tests publishing, rolling back, unpublishing and listing deployments, with a folder as the object storage.
 import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Files, putFiles as writeFiles } from '../../../test/support/published.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
@@ -28,7 +28,7 @@ const unpublish = (app: AppRow) => world.call('POST', `/api/apps/${app.id}/unpub
 const list = (app: AppRow, query = '') => world.call('GET', `/api/apps/${app.id}/deployments${query}`, { as: token });
 const getApp = async (app: AppRow) => (await world.call('GET', `/api/apps/${app.id}`, { as: token })).body;
 
-/** The names of the objects of an app, as they are in the folder. */
+/** The names of an app's objects in the folder. */
 const listObjects = (app: AppRow): string[] => {
   try {
     return readdirSync(join(folder, 'apps', app.id)).sort();
@@ -260,8 +260,8 @@ describe('publishApp', () => {
     await putFiles(app, site);
     const answer = await world.db.transaction().execute(async (tx) => {
       await tx.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', app.id).execute();
-      const answer = publish(app); // the deletion is not committed yet, so the guard finds the app
-      await vi.waitFor(() => expect(listObjects(app)).toHaveLength(2));
+      const answer = publish(app); // not committed yet, so the guard still finds the app
+      await expect.poll(() => listObjects(app)).toHaveLength(2);
       return { answer };
     });
     expect(await answer.answer).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
@@ -270,7 +270,7 @@ describe('publishApp', () => {
   it('answers 409 if the files change again and again while they are read', async () => {
     const app = await world.appOf(owner, workspace);
     await putFiles(app, site);
-    // The list of files names a content that the file does not have.
+    // Changes the files' hashes after the files have been listed.
     await sql`create function other_hash() returns trigger language plpgsql as $$
       begin update app_files set sha256 = gen_random_uuid()::text where app_id = new.app_id; return null; end $$`.execute(
       world.db,
@@ -295,14 +295,14 @@ describe('publishApp', () => {
   it('answers 503 if the storage fails, and nothing is published', async () => {
     const app = await world.appOf(owner, workspace);
     await putFiles(app, site);
-    // A file where the folder of the app should be.
+    // Puts a file where the app's folder should be.
     await mkdir(join(folder, 'apps'), { recursive: true });
     await writeFile(join(folder, 'apps', app.id), '');
     const got = await publish(app);
     expect(got).toMatchObject({ status: 503, body: { code: 'service_unavailable', retry_safe: true } });
     expect(got.headers['retry-after']).toBeDefined();
     expect((await getApp(app)).published).toBeNull();
-    // What was not uploaded does not count towards the quota.
+    // Contents that were not uploaded do not count towards the quota.
     expect(await world.db.selectFrom('app_blobs').where('app_id', '=', app.id).selectAll().execute()).toEqual([]);
     await rm(join(folder, 'apps', app.id));
     expect((await publish(app)).status).toBe(200);

@@ -1,4 +1,4 @@
-// Tests the removal of contents that are no longer used: which are kept, and that none is left in the storage.
+// Tests removing unused blobs: which blobs are kept, and that no others are left in the storage.
 import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ const listObjects = (app: AppRow): string[] => {
 const publish = (app: AppRow, files: Files) => publishFiles(world, app, files, token);
 const newApp = () => world.appOf(owner, workspace);
 
-/** All but the newest deployments of the app, as if others had replaced them. */
+/** Deletes all but the app's newest deployments, as if newer ones had replaced them. */
 const forgetDeployments = (app: AppRow, kept: number) =>
   sql`delete from deployments where app_id = ${app.id} and id in (
     select id from deployments where app_id = ${app.id} order by id desc offset ${kept})`.execute(world.db);
@@ -78,7 +78,7 @@ describe('a content', () => {
     await publish(app, { 'dist/a.txt': 'second' });
     await forgetDeployments(app, 1);
     world.clock.aheadMs = 2 * day;
-    await sweep(); // its object is to be removed, and is not yet
+    await sweep(); // the object is queued for removal but still exists
     await publish(app, { 'dist/a.txt': 'first' });
     await removeObjects();
     expect(listObjects(app)).toHaveLength(2);
@@ -89,7 +89,7 @@ describe('a content', () => {
     const app = await newApp();
     await publish(app, { 'dist/a.txt': 'first' });
     await putFiles(world, app, { 'dist/a.txt': 'never' }, token);
-    // The upload is complete, and then the change fails.
+    // The upload completes, but the insert then fails.
     await sql`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`.execute(
       world.db,
     );
@@ -112,11 +112,18 @@ describe('a sweep', () => {
     await publish(app, { 'dist/a.txt': 'first' });
     await putFiles(world, app, { 'dist/a.txt': 'first', 'dist/b.txt': 'second' }, token);
     const { answer } = await world.db.transaction().execute(async (tx) => {
-      // As a sweep: the app's entry first, and contents then.
+      // Locks in the same order as a sweep: first the app's entry, then its blobs.
       await sql`select from blob_sweeps where app_id = ${app.id} for update`.execute(tx);
       const answer = world.call('POST', `/api/apps/${app.id}/deploy`, { as: token });
       await expect
-        .poll(async () => (await sql`select from pg_locks where not granted`.execute(world.db)).rows.length)
+        .poll(
+          async () =>
+            (
+              await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+                world.db,
+              )
+            ).rows.length,
+        )
         .toBeGreaterThan(0);
       await sql`select from app_blobs where app_id = ${app.id} for update`.execute(tx);
       return { answer };
@@ -136,7 +143,7 @@ describe("an object that can't be removed", () => {
         .rows;
     await expect(removeObjects()).rejects.toThrow('object storage unavailable');
     expect(await listed()).toEqual([{ key: 'apps/broken/7' }]);
-    await removeObjects(); // not yet
+    await removeObjects(); // too early, so nothing is removed
     await rm(join(folder, 'apps/broken/7'), { recursive: true });
     world.clock.aheadMs = day;
     await removeObjects();

@@ -1,7 +1,7 @@
-// Owns the routes of publishing: deployments of an app, and its security settings.
+// The publishing routes: an app's deployments and its security settings.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
+import { appAs } from '../../core/auth/guards/app.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { appAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
@@ -34,7 +34,7 @@ export const publishingRoutes = (deps: RouteDeps): Route[] => {
       path: '/api/apps/{app_id}/deploy',
       summary: "Publish an app's files, or make an earlier deployment live again",
       description:
-        'Publishes the files in `dist`, or else those in `public`. `X-Changed: false`: they are live already. The app is served a second later at the latest.',
+        'Publishes the files in `dist`, or else those in `public`. `X-Changed: false` means that they were already live. Visitors see the change within a second.',
       credentials: deployCredentials,
       access: appAs('editor'),
       limit,
@@ -50,19 +50,22 @@ export const publishingRoutes = (deps: RouteDeps): Route[] => {
         { status: 404, code: 'deployment_not_found' },
         { status: 409, code: 'nothing_to_publish' },
         { status: 409, code: 'revision_conflict' },
+        { status: 409, code: 'apps_domain_missing' },
       ],
-      precheck: ({ db, access, body, now }) => preparePublish(db, access, body.deployment_id, gate, deps, now),
-      handle: ({ db, access, now }, prepared) => publishApp(db, access, prepared, deps, now),
+      precheck: ({ db, access, body, now }) =>
+        preparePublish(db, deps, access, { deploymentId: body.deployment_id, gate }, now),
+      handle: ({ db, access, now }, prepared) => publishApp(db, deps, access, prepared, now),
     }),
     route({
       name: 'unpublishApp',
       method: 'POST',
       path: '/api/apps/{app_id}/unpublish',
       summary: 'Take a published app off the web; its deployments are kept',
-      description: '`X-Changed: false`: the app was not published.',
+      description: '`X-Changed: false` means that the app was not published.',
       credentials: deployCredentials,
       access: appAs('editor'),
       limit,
+      repeat: 'safe',
       audits: ['app.unpublished'],
       answers: { 200: Success },
       handle: ({ db, access, now }) => unpublishApp(db, access, now),
@@ -71,7 +74,7 @@ export const publishingRoutes = (deps: RouteDeps): Route[] => {
       name: 'listDeployments',
       method: 'GET',
       path: '/api/apps/{app_id}/deployments',
-      summary: 'List what was published of an app, newest first; the last 50 deployments are kept',
+      summary: 'List the deployments of an app, newest first; the last 50 are kept',
       credentials: { ...readCredentials, workspaceKey: 'apps:read' },
       access: appAs('viewer'),
       limit: perMinute(60, 'caller'),
@@ -101,11 +104,12 @@ export const publishingRoutes = (deps: RouteDeps): Route[] => {
       method: 'PATCH',
       path: '/api/apps/{app_id}/security/settings',
       summary: "Change an app's security settings; fields that are not sent keep their value",
-      description: 'The headers hold for what is published already, after a second at the latest.',
+      description: 'The headers take effect within a second, even for files that are already published.',
       credentials: writeCredentials,
       access: appAs('editor'),
       limit: perMinute(30, 'caller'),
       body: SecuritySettingsChange,
+      idempotency: 'optional',
       audits: ['app.updated'],
       answers: { 200: SecuritySettings },
       handle: ({ db, access, body, now }) => setSecuritySettings(db, deps, access, body, now),

@@ -1,5 +1,5 @@
-// Owns an app's security settings: the headers of its published files, and whether its code is scanned. They hold for what is
-// live already, a second after they were changed.
+// An app's security settings: the headers of its published files, and whether its code is scanned. A change
+// applies to the live app within a second.
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
 import { incrementRevision, lockApp } from '../../core/identity/apps.ts';
@@ -26,11 +26,11 @@ export const getSecuritySettings = async (db: Db, access: AppReach) => {
 };
 
 export interface SettingsDeps {
-  /** For features that keep what they found out about the app's pages. In the transaction of the change. */
+  /** Called in the change's transaction, for features that store findings about the app's pages. */
   readonly onPolicyChange: (db: Db, access: AppAccess) => Promise<void>;
 }
 
-/** Fields that are not sent keep their value. A change is a new revision of the app. */
+/** Omitted fields keep their value. A change creates a new revision of the app. */
 export function setSecuritySettings(
   db: Db,
   { onPolicyChange }: SettingsDeps,

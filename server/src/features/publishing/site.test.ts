@@ -1,4 +1,4 @@
-// Owns the tests of reading what visitors of an app get.
+// Tests reading an app as its visitors see it.
 import { expect, it } from 'vitest';
 import { allowOwnFiles } from './site.ts';
 

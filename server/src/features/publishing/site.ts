@@ -1,8 +1,9 @@
-// Owns reading what visitors of an app get, or would get if its current files were published, for features that check it.
+// Reads an app as its visitors see it, or would see it if its current files were published, on behalf of other
+// features.
 import type { AppReach } from '../../core/auth/proofs.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import type { Shares } from '../../kit/db/shares.ts';
-import { orBusy } from '../../kit/http/turn.ts';
+import { orBusy } from '../../kit/http/request/turn.ts';
 import type { Db } from '../../tables.ts';
 import { createPreview, type OpenPreview } from './preview.ts';
 import { joinPolicies, sandboxPolicy } from './serve/app-headers.ts';
@@ -12,28 +13,28 @@ import { type AppContents, addressFiles, inShare, mayBePublished, publishedFolde
 import { findSettings, getFiles } from './store.ts';
 
 export interface Site {
-  /** Null: the app is not published, and these are its current files. */
+  /** Null if the app is not published. `files` are then its current files. */
   readonly deploymentId: string | null;
-  /** By their addresses in the app, such as `assets/app.js`. */
+  /** The app's files. Each path is an address in the app, such as `assets/app.js`. */
   readonly files: readonly { readonly path: string; readonly size: number }[];
-  /** Undefined if there is no such file, or if the storage has lost it. */
+  /** `undefined` if the file does not exist or the storage has lost it. */
   read(path: string): Promise<Buffer | undefined>;
-  /** Where visitors find its first page: `/`, or `/p/shop/`. */
+  /** The path of the app's first page: `/` or `/p/shop/`. */
   readonly firstPage: string;
-  /** Its pages have no origin of their own: no cookies, and no storage. */
+  /** Whether the app's pages have no origin of their own, and therefore no cookies and no storage. */
   readonly isSandboxed: boolean;
-  /** The `Content-Security-Policy` of the app's settings. */
+  /** The `Content-Security-Policy` from the app's settings. */
   readonly policy: string | undefined;
-  /** Whether the settings still have this policy. */
+  /** Whether `policy` is still the current policy. */
   hasPresentPolicy(db: Db): Promise<boolean>;
-  /** What a visitor gets at an address such as that of the first page. */
+  /** Returns the page that a visitor gets at a URL such as `firstPage`. */
   visit(url: string): Promise<SitePage | undefined>;
 }
 
 export interface SitePage {
   readonly content: Buffer;
   readonly contentType: string;
-  /** The `Content-Security-Policy`, for a page that is looked at on another host, by http. */
+  /** The `Content-Security-Policy`, adapted for viewing the page on another host over http. */
   readonly policy: string | undefined;
 }
 
@@ -49,19 +50,19 @@ export interface SiteDeps {
 
 export const createSites = (deps: SiteDeps): OpenSite => {
   const openPreview = createPreview(deps.platformFiles);
-  return (db, access) => orBusy(() => openSite(db, access, deps, openPreview));
+  return (db, access) => orBusy(() => openSite(db, deps, access, openPreview));
 };
 
-async function openSite(db: Db, access: AppReach, deps: SiteDeps, openPreview: OpenPreview): Promise<Site> {
+async function openSite(db: Db, deps: SiteDeps, access: AppReach, openPreview: OpenPreview): Promise<Site> {
   const { app } = access;
   const { areSandboxed: isSandboxed, urlOf } = deps.addresses;
   const { hostname, pathname: firstPage } = new URL(urlOf(app.slug));
   const isLive = app.live_deployment_id !== null;
-  const { files, read } = await (isLive ? readLive(db, access, deps) : readCurrent(db, access, deps));
+  const { files, read } = await (isLive ? readLive(db, deps, access) : readCurrent(db, deps, access));
   const readPolicy = async (db: Db) => (await findSettings(db, access))?.csp ?? undefined;
   const policy = await readPolicy(db);
   const visited = joinPolicies(isSandboxed ? sandboxPolicy : undefined, policy && allowOwnFiles(policy, hostname));
-  // A preview begins with paths of files. What is live has only addresses, and the name of their folder makes no difference.
+  // A preview expects file paths, but a live app has only addresses, so they are prefixed with a published folder.
   const find = openPreview(
     app,
     files.map(({ path }) => `${publishedFolders[0]}/${path}`),
@@ -83,7 +84,10 @@ async function openSite(db: Db, access: AppReach, deps: SiteDeps, openPreview: O
   };
 }
 
-/** What allows the app's own host by name, or all of https, allows the files of a page that is looked at elsewhere. */
+/**
+ * Adapts a policy for viewing a page on another host, so sources that allow the app's own host by name, or all https
+ * hosts, also allow the page's own files.
+ */
 export function allowOwnFiles(policy: string, hostname: string): string {
   const isOwn = (host: string) => host === hostname || (host.startsWith('*.') && hostname.endsWith(host.slice(1)));
   const rename = (source: string): string => {
@@ -94,7 +98,7 @@ export function allowOwnFiles(policy: string, hostname: string): string {
   return policy.replaceAll(/[^\s;,]+/g, rename);
 }
 
-async function readLive(db: Db, access: AppReach, { published, shares }: SiteDeps) {
+async function readLive(db: Db, { published, shares }: SiteDeps, access: AppReach) {
   const { app } = access;
   const manifest = await inShare(access, shares, () => getFiles(db, access, app.live_deployment_id));
   return {
@@ -117,7 +121,7 @@ async function readLive(db: Db, access: AppReach, { published, shares }: SiteDep
   };
 }
 
-async function readCurrent(db: Db, access: AppReach, { contents, shares }: SiteDeps) {
+async function readCurrent(db: Db, { contents, shares }: SiteDeps, access: AppReach) {
   const listed = await inShare(access, shares, () => contents.listFilesIn(db, access, publishedFolders));
   const files = addressFiles(listed.files).filter(({ address }) => mayBePublished(address));
   const paths = new Map(files.map(({ address, path }) => [address, path]));

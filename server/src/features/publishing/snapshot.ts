@@ -1,7 +1,7 @@
-// Owns what is published of an app: the files in `dist`, or else those in `public`, by their address in the app. Their contents
-// are uploaded here, before the transaction that makes them live. A content is uploaded once per app.
+// Decides which of an app's files are published: the files in `dist` or, if there are none, in `public`. Their contents
+// are uploaded here, before the transaction that makes them live. Identical contents are uploaded only once per app.
 //
-//   file of the app         address
+//   file                    address
 //   dist/index.html         index.html
 //   dist/assets/app.js      assets/app.js
 //   dist/.env               left out: hidden files are not meant to be public
@@ -22,9 +22,9 @@ export interface FileVersion {
   readonly size: number;
 }
 
-/** The files and secrets of an app. */
+/** An app's files and secrets. */
 export interface AppContents {
-  /** The app's revision, and its files in these folders, both of the same moment. */
+  /** Returns the app's revision and its files in these folders, as of the same moment. */
   listFilesIn(
     db: Db,
     access: AppReach,
@@ -45,7 +45,7 @@ export interface SnapshotDeps {
   readonly shares: Shares;
 }
 
-/** Files that are ready to be made live: all contents are in the object storage. */
+/** Files that are ready to go live. All their contents are in object storage. */
 export interface Snapshot {
   readonly revision: number;
   readonly files: Manifest;
@@ -56,16 +56,16 @@ export interface Snapshot {
 export const objectKey = (appId: string, blobId: string): string => `apps/${appId}/${blobId}`;
 
 const maxAttempts = 3;
-/** How long a content is kept that was uploaded, and that no deployment uses. */
+/** How long an uploaded blob is kept if no deployment uses it. */
 export const unusedAfterMs = 24 * 60 * 60 * 1000;
 
 /** Throws 409 if there is nothing to publish, or if the files change faster than they can be read. */
-export async function prepareSnapshot(db: Db, access: AppAccess, deps: SnapshotDeps, now: Date): Promise<Snapshot> {
+export async function prepareSnapshot(db: Db, deps: SnapshotDeps, access: AppAccess, now: Date): Promise<Snapshot> {
   for (let attempt = 1; ; attempt += 1) {
-    const { revision, files, leftOut } = await listPublishedFiles(db, access, deps);
-    const blobs = await recordContents(db, access, files, deps, now);
+    const { revision, files, leftOut } = await listPublishedFiles(db, deps, access);
+    const blobs = await recordContents(db, deps, access, files, now);
     const missing = files.filter(({ sha256 }) => blobs.get(sha256)?.state === 'uploading');
-    if (await uploadOrForget(db, access, missing, blobs, deps)) {
+    if (await uploadOrForget(db, deps, access, missing, blobs)) {
       return { revision, files: toManifest(files, blobs), leftOut };
     }
     if (attempt === maxAttempts) throw filesChanging(revision);
@@ -76,19 +76,19 @@ export const filesChanging = (revision: number) =>
   new Problem(
     'conflict',
     'revision_conflict',
-    'The app changed while it was being published. Nothing was published. Publish it again.',
+    'The app changed while it was being published, so nothing was published. Publish it again.',
     { members: { revision } },
   );
 
 type Addressed<File> = File & {
-  /** The path without the folder that is published. */
+  /** The path without the published folder. */
   readonly address: string;
 };
 type AddressedFile = Addressed<FileVersion>;
 
 export const publishedFolders = ['dist', 'public'] as const;
 
-async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares }: SnapshotDeps) {
+async function listPublishedFiles(db: Db, { contents, shares }: SnapshotDeps, access: AppAccess) {
   const { revision, files } = await inShare(access, shares, () => contents.listFilesIn(db, access, publishedFolders));
   const inFolder = addressFiles(files);
   const [published, leftOut] = [inFolder.filter(isPublished), inFolder.filter((file) => !isPublished(file))];
@@ -96,13 +96,13 @@ async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares 
     throw new Problem(
       'conflict',
       'nothing_to_publish',
-      'The app has no files to publish. Put them in the folder `dist`, or in `public`, and publish again.',
+      'The app has no files to publish. Add files to the folder `dist` or `public`, then publish again.',
     );
   }
   return { revision, files: published, leftOut: leftOut.map(({ path }) => path) };
 }
 
-/** The files in the folder that is published, with their addresses: the first folder with a file that may be published. */
+/** Returns the files in the first folder with a publishable file, together with their addresses. */
 export function addressFiles<File extends { readonly path: string }>(files: readonly File[]): Addressed<File>[] {
   const byFolder = publishedFolders.map((name) =>
     files
@@ -114,10 +114,10 @@ export function addressFiles<File extends { readonly path: string }>(files: read
 
 const isPublished = ({ address }: { readonly address: string }): boolean => mayBePublished(address);
 
-/** Where files of the platform itself are served. */
+/** The folder under which platform files are served. */
 export const platformFolder = '_plinth';
 
-/** Not hidden, except for `.well-known` at the top, and not where files of the platform are. */
+/** Rejects files in the platform's folder, and hidden files except in a top-level `.well-known`. */
 export const mayBePublished = (address: string): boolean =>
   !/(^|\/)\./.test(address.replace(/^\.well-known\//, '')) && address.split('/', 1)[0] !== platformFolder;
 
@@ -129,12 +129,12 @@ const toManifest = (files: readonly AddressedFile[], blobs: ReadonlyMap<string, 
     ]),
   );
 
-/** By hash. Refuses with 402 if the new contents exceed the storage quota. */
+/** Returns the blobs, keyed by hash. Throws 402 if the new contents exceed the storage quota. */
 function recordContents(
   db: Db,
+  { storage }: SnapshotDeps,
   access: AppAccess,
   files: readonly AddressedFile[],
-  { storage }: SnapshotDeps,
   now: Date,
 ): Promise<ReadonlyMap<string, Blob>> {
   const contents = new Map(files.map((file) => [file.sha256, file]));
@@ -152,38 +152,42 @@ function recordContents(
   });
 }
 
-/** As `uploadAll`. If not all is uploaded, what is missing is forgotten, and no longer counts towards the storage quota. */
+/**
+ * Like `uploadAll`, but if the upload is incomplete, the missing blobs are deleted, so they don't count towards the
+ * quota.
+ */
 async function uploadOrForget(...upload: Parameters<typeof uploadAll>): Promise<boolean> {
-  const [db, access, , blobs] = upload;
+  const [db, , access, , blobs] = upload;
   let isComplete = false;
   try {
     isComplete = await uploadAll(...upload);
     return isComplete;
   } finally {
     const added = [...blobs.values()].filter(({ is_new }) => is_new).map(({ id }) => id);
-    // If that fails, the sweep forgets them tomorrow.
+    // If this fails, the sweep deletes them a day later.
     if (!isComplete) await transaction(db, (db) => removeUploading(db, access, added)).catch(() => {});
   }
 }
 
-// A batch is read by one statement and uploaded at once. So at most 2 × (1 MiB + one file of up to 5 MiB) are in memory.
+// Each batch is read with one statement and uploaded in parallel. At most 2 × (1 MiB + one file of 5 MiB) are in
+// memory.
 const batchesAtOnce = 2;
 const batchFiles = 16;
 const batchBytes = 1024 * 1024;
 
-/** Returns false if a file has another content by now. */
+/** Returns false if a file's content has changed. */
 async function uploadAll(
   db: Db,
+  deps: SnapshotDeps,
   access: AppAccess,
   files: readonly AddressedFile[],
   blobs: ReadonlyMap<string, Blob>,
-  deps: SnapshotDeps,
 ): Promise<boolean> {
   const batches = toBatches([...new Map(files.map((file) => [file.sha256, file])).values()]);
   let isComplete = true;
   const work = async () => {
     for (let batch = batches.shift(); batch !== undefined && isComplete; batch = batches.shift())
-      isComplete = (await uploadBatch(db, access, batch, blobs, deps)) && isComplete;
+      isComplete = (await uploadBatch(db, deps, access, batch, blobs)) && isComplete;
   };
   const results = await Promise.allSettled(Array.from({ length: batchesAtOnce }, work));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -208,10 +212,10 @@ function toBatches(files: readonly AddressedFile[]): AddressedFile[][] {
 
 async function uploadBatch(
   db: Db,
+  { contents, objectStorage, shares }: SnapshotDeps,
   access: AppAccess,
   batch: readonly AddressedFile[],
   blobs: ReadonlyMap<string, Blob>,
-  { contents, objectStorage, shares }: SnapshotDeps,
 ): Promise<boolean> {
   const paths = batch.map(({ path }) => path);
   const read = await inShare(access, shares, () => contents.readFiles(db, access, paths));
@@ -221,14 +225,14 @@ async function uploadBatch(
     read.map(async ({ sha256, content }) => {
       const { id } = blobs.get(sha256) as Blob;
       await objectStorage.put(objectKey(access.app.id, id), content);
-      return { id, namesLocalhost: namesLocalhost(content) };
+      return { id, namesLocalhost: namesLocalhost(content), offersSignUp: offersSignUp(content) };
     }),
   );
   await saveStored(db, access, stored);
   return true;
 }
 
-/** The app may have many files, so reading them is slow work. It has no share while it uploads. */
+/** Reads while holding a slow share, because an app may have many files. No share is held during uploads. */
 export async function inShare<Result>(access: AppReach, shares: Shares, read: () => Promise<Result>): Promise<Result> {
   const release = await shares.take('slow', { owner: access.workspace_id, part: access.app.id }, { patient: true });
   return read().finally(release);
@@ -237,9 +241,12 @@ export async function inShare<Result>(access: AppReach, shares: Shares, read: ()
 const localhostForm = /(?:https?|wss?):\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d|\/)/;
 
 /**
- * Whether it contains an address such as `http://localhost:3000`. Libraries contain `http://localhost` without a port or a
- * path, as a base for relative addresses; that is harmless.
+ * Whether the content contains an address such as `http://localhost:3000`. `http://localhost` without a port or path is
+ * ignored, because libraries use it as a harmless base for relative addresses.
  */
 export const namesLocalhost = (content: Buffer): boolean =>
   (content.includes('://localhost') || content.includes('://127.0.0.1') || content.includes('://[::1]')) &&
   localhostForm.test(content.toString('latin1'));
+
+/** Whether the content calls the runtime client's `auth.signUp`. Bundlers rename `auth`, but not `signUp`. */
+const offersSignUp = (content: Buffer): boolean => content.includes('.signUp(');

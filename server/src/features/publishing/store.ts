@@ -1,6 +1,6 @@
-// Owns the queries over deployments, the contents of published files, and objects to be removed.
+// The queries on deployments, blobs (the contents of published files), and objects to be removed.
 import { sql } from 'kysely';
-import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
+import type { AppAccess, AppReach, AppRow } from '../../core/auth/proofs.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
@@ -30,7 +30,7 @@ export const listDeployments = (
 export const findDeployment = (db: Db, access: AppAccess, id: string) =>
   deployments(db, access).where('id', '=', idOrNull(id)).select(columns).select('files').executeTakeFirst();
 
-/** The files of a deployment; none if there is no such deployment. */
+/** Returns a deployment's files. Empty if the deployment does not exist. */
 export async function getFiles(db: Db, access: AppReach, id: string | null): Promise<Manifest> {
   const row = await deployments(db, access).where('id', '=', id).select('files').executeTakeFirst();
   return (row?.files ?? {}) as Manifest;
@@ -58,25 +58,25 @@ export async function insertDeployment(
   return id;
 }
 
-/** Removes all but the newest deployments of the app, and the live one. */
+/** Removes all of the app's deployments except the newest ones and the live one. */
 export async function removeOldDeployments(db: Db, { app }: AppAccess, kept: number, liveId: string): Promise<void> {
   await sql`delete from deployments where app_id = ${app.id} and id <> ${liveId} and id in (
     select id from deployments where app_id = ${app.id} order by id desc offset ${kept})`.execute(db);
 }
 
-// ---- contents
+// ---- blobs
 
 export interface Blob {
   readonly sha256: string;
   readonly id: string;
   readonly state: 'uploading' | 'stored';
-  /** Whether it was not known before. */
+  /** Whether the blob was added by this call. */
   readonly is_new: boolean;
 }
 
 /**
- * Enters contents that are about to be used. Those that are known already keep their id, and are not swept for another day.
- * In the order of their hashes, so that two publishes of an app never wait for each other in a circle.
+ * Records contents that are about to be used. Existing blobs keep their id and are not swept for another day. Rows are
+ * written in order of their hashes, so concurrent publishes of an app can't deadlock.
  */
 export async function recordBlobs(
   db: Db,
@@ -93,21 +93,28 @@ export async function recordBlobs(
   return rows;
 }
 
+/** What publishing may warn of in a file's content. */
+export interface ContentTraits {
+  readonly namesLocalhost: boolean;
+  readonly offersSignUp: boolean;
+}
+
 export async function saveStored(
   db: Db,
   { app }: AppAccess,
-  stored: readonly { id: string; namesLocalhost: boolean }[],
+  stored: readonly ({ readonly id: string } & ContentTraits)[],
 ): Promise<void> {
   await sql`with locked as (
-      select b.sha256, s.names_localhost from app_blobs b
-      join unnest(${stored.map(({ id }) => id)}::uuid[], ${stored.map(({ namesLocalhost }) => namesLocalhost)}::boolean[])
-        as s (id, names_localhost) on s.id = b.id
+      select b.sha256, s.names_localhost, s.offers_sign_up from app_blobs b
+      join unnest(${stored.map(({ id }) => id)}::uuid[], ${stored.map(({ namesLocalhost }) => namesLocalhost)}::boolean[],
+        ${stored.map(({ offersSignUp }) => offersSignUp)}::boolean[])
+        as s (id, names_localhost, offers_sign_up) on s.id = b.id
       where b.app_id = ${app.id} order by b.sha256 for no key update of b)
-    update app_blobs b set state = 'stored', names_localhost = l.names_localhost
+    update app_blobs b set state = 'stored', names_localhost = l.names_localhost, offers_sign_up = l.offers_sign_up
     from locked l where b.app_id = ${app.id} and b.sha256 = l.sha256`.execute(db);
 }
 
-/** Forgets those of these contents that were not uploaded. */
+/** Deletes the given blobs that were not uploaded. */
 export async function removeUploading(db: Db, { app }: AppAccess, ids: readonly string[]): Promise<void> {
   await sql`with locked as (
       select sha256 from app_blobs where app_id = ${app.id} and id = any(${ids}::uuid[]) and state = 'uploading'
@@ -115,13 +122,13 @@ export async function removeUploading(db: Db, { app }: AppAccess, ids: readonly 
     delete from app_blobs b using locked l where b.app_id = ${app.id} and b.sha256 = l.sha256`.execute(db);
 }
 
-/** The object storage does not have this content: the next publish uploads it again. */
+/** Marks a blob as missing from the object storage. The next publish uploads it again. */
 export async function saveLost(db: Db, appId: string, id: string): Promise<void> {
   await sql`update app_blobs set state = 'uploading' where app_id = ${appId} and id = ${id}
     and state = 'stored'`.execute(db);
 }
 
-/** How many of these contents are stored. Keeps them from being swept until the transaction ends. */
+/** Counts how many of these blobs are stored, and protects them from sweeps until the transaction ends. */
 export async function lockStored(db: Db, { app }: AppAccess, ids: readonly string[]): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from (
     select from app_blobs where app_id = ${app.id} and id = any(${ids}::uuid[]) and state = 'stored'
@@ -129,40 +136,47 @@ export async function lockStored(db: Db, { app }: AppAccess, ids: readonly strin
   return rows[0]?.count ?? 0;
 }
 
-/** Those of these contents that contain an address of localhost. */
-export async function listNamingLocalhost(db: Db, { app }: AppAccess, ids: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{ id: string }>`select id from app_blobs
-    where app_id = ${app.id} and id = any(${ids}::uuid[]) and names_localhost`.execute(db);
-  return new Set(rows.map(({ id }) => id));
+/** Returns the traits of the given blobs, keyed by id. Blobs without any are left out. */
+export async function findTraits(
+  db: Db,
+  { app }: AppAccess,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, ContentTraits>> {
+  const { rows } = await sql<{ id: string } & ContentTraits>`select id, names_localhost as "namesLocalhost",
+      offers_sign_up as "offersSignUp"
+    from app_blobs where app_id = ${app.id} and id = any(${ids}::uuid[]) and (names_localhost or offers_sign_up)`.execute(
+    db,
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
-// ---- what is no longer used
+// ---- sweeps and removals
 
 /**
- * Enters the app for a sweep, unless it is entered already. Call it before contents are entered: a sweep, too, locks this row
- * first, and contents then, so that neither waits for the other in a circle. Waits for a sweep of the app that is running: it may not have seen
- * what this transaction has added, and may be about to remove the app's entry.
+ * Schedules a sweep of the app, unless one is already scheduled. Must be called before recording blobs, because a sweep
+ * also locks this row before the blobs, so the two can't deadlock. Waits for a running sweep of the app, which may not
+ * see this transaction's blobs and may be about to delete the row.
  */
 export async function enterSweep(db: Db, { app }: AppAccess, dueAt: Date): Promise<void> {
   await sql`insert into blob_sweeps as s (app_id, due_at) values (${app.id}, ${dueAt})
     on conflict (app_id) do update set due_at = s.due_at`.execute(db);
 }
 
-/** The app whose sweep is due for longest, locked until the transaction ends. */
+/** Returns the app whose sweep is most overdue. Its row stays locked until the transaction ends. */
 export async function claimSweep(db: Db, now: Date): Promise<string | undefined> {
   const { rows } = await sql<{ app_id: string }>`/* service */ select app_id from blob_sweeps where due_at <= ${now}
     order by due_at limit 1 for update skip locked`.execute(db);
   return rows[0]?.app_id;
 }
 
-/** When to sweep the app again; undefined: not until it is published again. */
+/** Sets when to sweep the app again. `undefined` cancels the sweep until the app is published again. */
 export async function saveSweep(db: Db, appId: string, dueAt: Date | undefined): Promise<void> {
   await (dueAt === undefined
     ? sql`delete from blob_sweeps where app_id = ${appId}`.execute(db)
     : sql`update blob_sweeps set due_at = ${dueAt} where app_id = ${appId}`.execute(db));
 }
 
-/** Removes contents that no deployment uses, if they were last used before this time. Returns how many others there are. */
+/** Removes unused blobs that no publish has used since this time. Returns how many unused blobs are left. */
 export async function removeUnusedBlobs(db: Db, appId: string, before: Date): Promise<{ left: number }> {
   const { rows } = await sql<{ left: number }>`with used as materialized (
       select distinct (f.value->>'blob')::uuid as id from deployments d cross join lateral jsonb_each(d.files) f
@@ -186,7 +200,7 @@ export async function removeRemovals(db: Db, keys: readonly string[]): Promise<v
   await sql`delete from object_removals where key = any(${keys}::text[])`.execute(db);
 }
 
-/** Lets them wait again, as if they were added now. */
+/** Restarts these keys' waiting time, as if they had just been added. */
 export async function postponeRemovals(db: Db, keys: readonly string[], now: Date): Promise<void> {
   await sql`update object_removals set added_at = ${now} where key = any(${keys}::text[])`.execute(db);
 }
@@ -203,13 +217,13 @@ const settingColumns = [
   'permissions_policy',
 ] as const;
 
-/** Undefined if they were never changed. */
+/** `undefined` if the settings have never been changed. */
 export const findSettings = async (db: Db, { app }: AppReach): Promise<SettingsRow | undefined> =>
   (await db
     .selectFrom('app_security_settings')
     .where('app_id', '=', app.id)
     .select(settingColumns)
-    .executeTakeFirst()) as SettingsRow | undefined; // the columns are text, and hold only what was validated
+    .executeTakeFirst()) as SettingsRow | undefined; // the columns are text but contain only validated values
 
 export async function saveSettings(db: Db, { app }: AppAccess, settings: SettingsRow): Promise<void> {
   await db
@@ -225,11 +239,12 @@ export type LiveAppRow = HeaderSettings & {
   readonly id: string;
   readonly deployment_id: string;
   readonly revision: number;
+  readonly public_settings: AppRow['public_settings'];
 };
 
 const selectLiveApp = prepared<LiveAppRow, [slug: string]>(
   'find live app',
-  `/* lookup */ select a.id, a.live_deployment_id as deployment_id, a.published_revision as revision,
+  `/* lookup */ select a.id, a.live_deployment_id as deployment_id, a.published_revision as revision, a.public_settings,
      s.csp, s.hsts, s.frame_options, s.content_type_options, s.referrer_policy, s.permissions_policy
    from apps a
    join workspaces w on w.id = a.workspace_id and w.deleted_date is null
@@ -237,12 +252,11 @@ const selectLiveApp = prepared<LiveAppRow, [slug: string]>(
    where a.slug = $1 and a.deleted_date is null and a.live_deployment_id is not null`,
 );
 
-/** The published app with this slug. */
 export const findLiveApp = async (db: Db, slug: string): Promise<LiveAppRow | undefined> =>
   (await selectLiveApp(db, slug))[0];
 
 interface DeploymentKey {
-  /** Of the app. */
+  /** The app's id. */
   readonly id: string;
   readonly deployment_id: string;
 }
@@ -252,7 +266,7 @@ const selectManifest = prepared<{ files: Manifest | null }, [appId: string, id: 
   'select case when files_bytes <= $3 then files end as files from deployments where app_id = $1 and id = $2',
 );
 
-/** Undefined if there is no such deployment. */
+/** Returns `large` if the manifest exceeds `maxBytes`, and `undefined` if the deployment does not exist. */
 export async function findSmallManifest(
   db: Db,
   { id, deployment_id }: DeploymentKey,
@@ -264,7 +278,7 @@ export async function findSmallManifest(
 
 type FoundFile = PublishedFile | null;
 
-// Materialized, so that the long list is decompressed once, and not for each path.
+// Materialised, so the manifest is decompressed once instead of once per path.
 const selectFiles = prepared<
   { first: FoundFile; second: FoundFile; third: FoundFile },
   [appId: string, id: string, first: string, second: string, third: string]
@@ -275,7 +289,7 @@ const selectFiles = prepared<
    select files->$3::text as first, files->$4::text as second, files->$5::text as third from deployment`,
 );
 
-/** Those of these files that the deployment has, by their paths. Undefined if there is no such deployment. */
+/** Finds which of the given files the deployment has, keyed by path. `undefined` if the deployment does not exist. */
 export async function findFiles(
   db: Db,
   { id, deployment_id }: DeploymentKey,

@@ -1,4 +1,4 @@
-// Tests the warnings of a publish.
+// Tests the warnings that a publish returns.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,12 @@ import { namesLocalhost } from './snapshot.ts';
 const folder = await mkdtemp(join(tmpdir(), 'warnings-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 const world = await startWorld({
-  environment: { STORAGE_FOLDER: folder, APPS_DOMAIN: 'apps.example', BASE_URL: 'https://plinth.example' },
+  environment: {
+    STORAGE_FOLDER: folder,
+    APPS_DOMAIN: 'apps.example',
+    BASE_URL: 'https://plinth.example',
+    SMTP_URL: 'smtp://127.0.0.1:1', // sign-up requires mail; none is sent here
+  },
 });
 beforeEach(() => world.resetRateLimits());
 const owner = await world.person('ann@example.com');
@@ -24,7 +29,7 @@ async function publish(files: Files, more: Partial<NewApp> = {}) {
   const answer = () => world.call('POST', `/api/apps/${app.id}/deploy`, { as: token });
   return { app, answer, first: await answer() };
 }
-// Apart, because no source file may mention it.
+// Assembled here, because no source file may contain the name.
 const env = ['process', 'env'].join('.');
 const codes = ({ body }: { body: { warnings: { code: string; path?: string }[] } }) =>
   body.warnings.map(({ code, path }) => (path === undefined ? code : `${code} ${path}`));
@@ -39,6 +44,16 @@ describe('a publish warns', () => {
       'file_left_out dist/.env',
       'file_left_out dist/_plinth/a.js',
     ]);
+  });
+
+  it('that the pages offer to create an account while nobody can, until sign-up is opened', async () => {
+    const { app, answer, first } = await publish({
+      'dist/app.js': 'auth.signUp({ email });',
+      'dist/b.js': 'e.signUp({})',
+    });
+    expect(codes(first)).toEqual(['sign_up_closed app.js']);
+    await world.call('PATCH', `/api/apps/${app.id}/auth/settings`, { as: token, body: { sign_up: 'invited' } });
+    expect((await answer()).body.warnings).toEqual([]);
   });
 
   it('of secrets that the code of functions names and that are not set', async () => {
@@ -81,8 +96,8 @@ describe('a publish warns', () => {
     await put('Closed', { read: { created_by_id: '{{user.id}}' } });
     const messages = (await answer()).body.warnings.map(({ message }: { message: string }) => message);
     expect(messages).toEqual([
-      'Everybody on the web may use records of Listed without signing in: read. Change its rules if that is not meant.',
-      'Everybody on the web may use records of Open without signing in: create, read, update, delete. Change its rules if that is not meant.',
+      "Anyone on the web can access Listed records without signing in (read). Change the entity's rules if you don't want this.",
+      "Anyone on the web can access Open records without signing in (create, read, update, delete). Change the entity's rules if you don't want this.",
     ]);
     await world.call('PUT', `/api/apps/${app.id}`, { as: token, body: { public_settings: 'public_with_login' } });
     expect((await answer()).body.warnings).toEqual([]);
@@ -112,8 +127,8 @@ describe('a publish warns', () => {
     expect(first.headers['x-truncated']).toBe('true');
   });
 
-  it('that the address is a sandbox, without a domain for apps', async () => {
-    const second = await startSecondApp(world, { environment: { APPS_DOMAIN: '' } });
+  it('that the address is a sandbox, without a domain for apps, where the operator allows it', async () => {
+    const second = await startSecondApp(world, { environment: { APPS_DOMAIN: '', APPS_BELOW_BASE_URL: 'true' } });
     const app = await world.appOf(owner, workspace);
     await putFiles(world, app, { 'dist/index.html': 'x' }, token);
     const got = await second.call('POST', `/api/apps/${app.id}/deploy`, { as: token });
@@ -121,6 +136,22 @@ describe('a publish warns', () => {
       url: `https://plinth.example/p/${app.slug}/`,
       warnings: [{ code: 'sandboxed_address' }],
     });
+  });
+});
+
+describe('an installation without a domain for apps', () => {
+  it('publishes nothing and rolls nothing back on its own host, unless that is this machine', async () => {
+    const second = await startSecondApp(world, { environment: { APPS_DOMAIN: '' } });
+    const app = await world.appOf(owner, workspace);
+    await putFiles(world, app, { 'dist/index.html': 'x' }, token);
+    const { body: deployed } = await world.call('POST', `/api/apps/${app.id}/deploy`, { as: token });
+    for (const body of [{}, { deployment_id: deployed.deployment_id }]) {
+      const got = await second.call('POST', `/api/apps/${app.id}/deploy`, { as: token, body });
+      expect(got).toMatchObject({ status: 409, body: { code: 'apps_domain_missing', retry_safe: false } });
+    }
+    const environment = { APPS_DOMAIN: '', BASE_URL: 'http://127.0.0.1:8080' };
+    const local = await startSecondApp(world, { environment });
+    expect((await local.call('POST', `/api/apps/${app.id}/deploy`, { as: token })).status).toBe(200);
   });
 });
 

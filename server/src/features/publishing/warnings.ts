@@ -1,18 +1,20 @@
-// Owns the warnings of a publish: what most often breaks an app once it is public. They are hints, found by simple rules, and
-// never keep an app from being published.
+// The warnings about the most common problems of public apps, which publishing returns. They are hints based on
+// simple rules, and never prevent publishing.
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { hold } from '../../kit/process-time.ts';
 import type { Db } from '../../tables.ts';
 import type { Manifest, PublishWarning } from './contract.ts';
 import { isText } from './serve/content-types.ts';
+import type { SignInOffer } from './serve/live-apps.ts';
 import type { AppContents } from './snapshot.ts';
-import { listNamingLocalhost } from './store.ts';
+import { type ContentTraits, findTraits } from './store.ts';
 
 export interface WarningDeps {
+  readonly readSignInOffer: (db: Db, app: AppAccess['app']) => Promise<SignInOffer>;
   readonly addresses: AppAddresses;
   readonly contents: AppContents;
-  /** The entities with operations that anonymous callers may use, by their rules. */
+  /** Lists entities with operations that their rules allow for anonymous callers. */
   listOpenEntities(
     db: Db,
     access: AppAccess,
@@ -21,9 +23,9 @@ export interface WarningDeps {
 
 export interface Warnings {
   readonly warnings: PublishWarning[];
-  /** There are more than are listed. */
+  /** Whether there are more warnings than are listed. */
   readonly isTruncated: boolean;
-  /** Not all code was looked at. */
+  /** Whether some code was not checked. */
   readonly isPartial: boolean;
 }
 
@@ -31,17 +33,19 @@ const maxOfKind = 20;
 
 export async function listWarnings(
   db: Db,
+  deps: WarningDeps,
   access: AppAccess,
   { files, leftOut }: { readonly files: Manifest; readonly leftOut: readonly string[] },
-  deps: WarningDeps,
 ): Promise<Warnings> {
-  const secrets = await warnOfSecrets(db, access, deps);
+  const secrets = await warnOfSecrets(db, deps, access);
+  const texts = await listTexts(db, access, files);
   const kinds = [
     deps.addresses.areSandboxed ? [sandboxed] : [],
     leftOut.map(warnOfLeftOut),
     secrets.warnings,
-    await warnOfOpenEntities(db, access, deps),
-    await warnOfLocalhost(db, access, files),
+    await warnOfOpenEntities(db, deps, access),
+    texts.filter(({ namesLocalhost }) => namesLocalhost).map(warnOfLocalhost),
+    await warnOfClosedSignUp(db, deps, access, texts),
   ];
   return {
     warnings: kinds.flatMap((kind) => kind.slice(0, maxOfKind)),
@@ -53,51 +57,71 @@ export async function listWarnings(
 const sandboxed: PublishWarning = {
   code: 'sandboxed_address',
   message:
-    'This installation has no domain for apps, so browsers run the app in a sandbox: modules, storage and calls of its data do not work. Ask the operator to set APPS_DOMAIN.',
+    "This installation has no domain for apps, so browsers run the app in a sandbox where modules, storage and access to its data don't work. Ask the operator to set APPS_DOMAIN.",
 };
 
 const warnOfLeftOut = (path: string): PublishWarning => ({
   code: 'file_left_out',
-  message: 'Hidden files, and a file or folder `_plinth`, are not published. Rename it if visitors need it.',
+  message: "Hidden files, and files or folders named `_plinth`, aren't published. Rename this one if visitors need it.",
   path,
 });
 
-async function warnOfOpenEntities(db: Db, access: AppAccess, deps: WarningDeps): Promise<PublishWarning[]> {
+async function warnOfOpenEntities(db: Db, deps: WarningDeps, access: AppAccess): Promise<PublishWarning[]> {
   if (access.app.public_settings !== 'public_without_login') return [];
   const open = await deps.listOpenEntities(db, access);
   return open.map(({ name, operations }) => ({
     code: 'entity_open_to_anonymous',
-    message: `Everybody on the web may use records of ${name} without signing in: ${operations.join(', ')}. Change its rules if that is not meant.`,
+    message: `Anyone on the web can access ${name} records without signing in (${operations.join(', ')}). Change the entity's rules if you don't want this.`,
   }));
 }
 
-async function warnOfLocalhost(db: Db, access: AppAccess, files: Manifest): Promise<PublishWarning[]> {
+// ---- the contents of text files
+
+type Text = ContentTraits & { readonly path: string };
+
+async function listTexts(db: Db, access: AppAccess, files: Manifest): Promise<Text[]> {
   const texts = Object.entries(files).filter(([path]) => isText(path));
-  const blobs = await listNamingLocalhost(db, access, [...new Set(texts.map(([, { blob }]) => blob))]);
-  return texts
-    .filter(([, { blob }]) => blobs.has(blob))
-    .map(([path]) => ({
-      code: 'localhost_address',
-      message:
-        "The file contains an address on localhost, which visitors can't reach. Use a public or relative address.",
-      path,
-    }));
+  const traits = await findTraits(db, access, [...new Set(texts.map(([, { blob }]) => blob))]);
+  return texts.flatMap(([path, { blob }]) => {
+    const found = traits.get(blob);
+    return found === undefined ? [] : [{ ...found, path }];
+  });
 }
+
+const warnOfLocalhost = ({ path }: Text): PublishWarning => ({
+  code: 'localhost_address',
+  message: "The file contains a localhost URL, which visitors can't reach. Use a public or relative URL.",
+  path,
+});
+
+async function warnOfClosedSignUp(
+  db: Db,
+  deps: WarningDeps,
+  { app }: AppAccess,
+  texts: readonly Text[],
+): Promise<PublishWarning[]> {
+  const [first] = texts.filter(({ offersSignUp }) => offersSignUp);
+  if (first === undefined || (await deps.readSignInOffer(db, app)).sign_up !== 'closed') return [];
+  return [{ code: 'sign_up_closed', message: signUpClosed, path: first.path }];
+}
+
+const signUpClosed =
+  "The app has a form for creating an account, but sign-up is closed, or this installation can't send e-mail, so nobody can create one. Open sign-up with setAppAuthSettings, tell the assistant who may sign up, or create the users yourself.";
 
 // ---- secrets
 
 const maxCodeBytes = 512 * 1024;
 const maxCodeFiles = 100;
 
-/** How backend functions name secrets: `$secrets.NAME`, or as a variable of the environment in Node and in Deno. */
+/** Matches references to secrets in backend functions: `$secrets.NAME`, or an environment variable in Node or Deno. */
 const secretForm = /(?:\$secrets\.|process\.env\.|Deno\.env\.get\(\s*['"`])([A-Z][A-Z0-9_]{0,63})\b/g;
-/** Every runtime sets these. */
+/** Variables that every runtime sets. */
 const alwaysSet = new Set(['NODE_ENV', 'PATH', 'HOME', 'TZ', 'PORT']);
 
 async function warnOfSecrets(
   db: Db,
-  access: AppAccess,
   { contents }: WarningDeps,
+  access: AppAccess,
 ): Promise<{ warnings: PublishWarning[]; isPartial: boolean }> {
   const { files } = await contents.listFilesIn(db, access, ['functions']);
   const looked = takeWhileSmall(files);
@@ -118,7 +142,7 @@ async function warnOfSecrets(
   };
 }
 
-/** The paths of as many files as are looked at. */
+/** Lists the paths of the files to check, up to the limits on number and size. */
 function takeWhileSmall(files: readonly { readonly path: string; readonly size: number }[]): string[] {
   let bytes = 0;
   return files

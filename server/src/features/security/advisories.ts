@@ -1,4 +1,5 @@
-// Owns comparing the packages of apps with advisories that were published after their scan. Only that group of a result changes.
+// Compares apps' packages with advisories that were published after the scan. Changes only the dependencies
+// group.
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
@@ -17,7 +18,7 @@ import {
   saveAdvisories,
 } from './store.ts';
 
-/** Looks up what is known of stored packages now. */
+/** Looks up the current advisories for stored packages. */
 export type EvaluatePackages = (packages: unknown, signal: AbortSignal) => Promise<GroupResult<object>>;
 
 const appsPerRun = 20;
@@ -31,7 +32,7 @@ export const advisoryJobs = (evaluate: EvaluatePackages): Job[] => [
   },
 ];
 
-/** Returns how many results were compared. Stops when the database of advisories does not answer. */
+/** Returns how many results were compared. Stops if the advisory database does not respond. */
 async function compareAdvisories(db: Db, evaluate: EvaluatePackages, now: Date): Promise<number> {
   const due = await listDueAdvisories(db, scannerVersion, new Date(now.getTime() - compareEveryMs), appsPerRun);
   for (const [index, result] of due.entries()) if (!(await compareOne(db, evaluate, result, now))) return index;
@@ -40,11 +41,11 @@ async function compareAdvisories(db: Db, evaluate: EvaluatePackages, now: Date):
 
 async function compareOne(db: Db, evaluate: EvaluatePackages, due: DueAdvisories, now: Date): Promise<boolean> {
   const stored = await findPackages(db, due);
-  if (stored === undefined) return true; // scanned again meanwhile, or deleted
-  await saveAdvisories(db, due, {}, now); // first, so that one which ends the process is not the next one again
+  if (stored === undefined) return true; // rescanned or deleted in the meantime
+  await saveAdvisories(db, due, {}, now); // saved first, so a result that crashes the process is not retried right away
   const found = await evaluate(stored.packages, AbortSignal.timeout(maxEvaluationMs));
   if (isUnanswered(found.coverage)) {
-    // What was found before is better than what was found in part.
+    // The earlier findings are more useful than partial ones.
     await saveAdvisories(db, due, {}, comparedAt(found.coverage, now));
     return false;
   }
@@ -52,7 +53,7 @@ async function compareOne(db: Db, evaluate: EvaluatePackages, due: DueAdvisories
     await lockFindings(db, due);
     const row = await findCompared(db, due);
     if (row === undefined) return;
-    const remembered = row.numbers as unknown as RememberedNumber[]; // as perform.ts stores them
+    const remembered = row.numbers as unknown as RememberedNumber[]; // the form that perform.ts stores
     const { findings, numbers } = storeGroup('dependencies', found, remembered, now);
     const others = remembered.filter(({ group }) => group !== 'dependencies');
     const coverage = { ...(row.coverage as unknown as CoverageOfGroups), dependencies: found.coverage };

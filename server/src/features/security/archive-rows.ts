@@ -1,4 +1,4 @@
-// Owns the description of ignored findings in an archive.
+// The archive format for ignored findings.
 import { z } from 'zod';
 import { type ArchiveTable, owner, refersTo, time } from '../../kit/archive/columns.ts';
 import { oneOf, text } from '../../kit/http/shapes.ts';

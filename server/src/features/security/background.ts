@@ -1,4 +1,4 @@
-// Owns the queue of scans, and the jobs of ignored findings and advisories.
+// The scan queue, and the periodic jobs for ignored findings and advisories.
 import { auditService } from '../../core/audit/audit.ts';
 import type { Queue } from '../../kit/background/queues/queue.ts';
 import { retries } from '../../kit/background/queues/queue.ts';
@@ -21,21 +21,22 @@ const maxScanMs = 10 * 60_000;
 export const createScanQueue = (deps: QueueDeps): Queue<ScanRow> => ({
   name: scanQueue,
   owner: 'workspace_id',
-  // Each has a process of its own that reads code.
+  byHand: { retry: 'Scan the app again with runSecurityScan.', cancel: true },
+  // Limited, because each scan starts a separate process that reads code.
   concurrency: 2,
   perOwner: 1,
   timeoutMs: 15 * 60_000,
-  // A database that was away for a moment fails no scan.
+  // Retries let scans survive a brief database outage.
   retryMs: retries(5_000),
   async run(scan, { db, signal }) {
     if (scan.crash_count >= maxCrashes) return { error: causes.crashed };
     const startedAt = performance.now();
     await saveScanState(db, scan, 'scanning');
     const tooLate = AbortSignal.timeout(maxScanMs);
-    const findings = await scanApp(db, deps, scan, AbortSignal.any([signal, tooLate]), deps.clock.now()).catch(
+    const findings = await scanApp(db, deps, scan, deps.clock.now(), AbortSignal.any([signal, tooLate])).catch(
       (error) => {
         if (!tooLate.aborted) throw error;
-        return causes.timedOut; // not tried again: it would take as long, and others wait
+        return causes.timedOut; // not retried, because it would time out again while other scans wait
       },
     );
     signal.throwIfAborted(); // another worker takes over
@@ -60,14 +61,14 @@ export const createScanQueue = (deps: QueueDeps): Queue<ScanRow> => ({
 
 const causes = {
   crashed:
-    'The worker crashed twice while it scanned the app. Scan it again; if it fails again, look at the log of the worker.',
-  deleted: 'The app was deleted while it was scanned.',
+    "The worker crashed twice while scanning the app. Scan it again; if the scan fails again, check the worker's log.",
+  deleted: 'The app was deleted while it was being scanned.',
   timedOut: 'The scan took longer than 10 minutes. Remove large generated files from the app, then scan it again.',
   other:
-    'The scan failed because of an error in Plinth. Scan it again; if it fails again, look at the queue `security_scans`.',
+    'The scan failed because of an internal error. Scan the app again; if the scan fails again, check the queue `security_scans`.',
 } as const;
 
-/** Other texts of errors are kept in the queue, for the operator. */
+/** Other error messages are visible only to the operator, in the queue. */
 function describeCause(error: string): string {
   if (error === causes.crashed || error === causes.deleted || error === causes.timedOut) return error;
   if (error.startsWith('the worker crashed')) return causes.crashed;

@@ -1,4 +1,4 @@
-// Tests what becomes of ignores when an app is scanned again.
+// Tests how ignores are carried over when an app is scanned again.
 import { describe, expect, it } from 'vitest';
 import { carryOver, toCoveredRules } from './carry-over.ts';
 import type { CoverageOfGroups, StoredFinding, StoredGroups } from './groups.ts';
@@ -43,7 +43,7 @@ const ignore = (fingerprint: string, more: Partial<IgnoreRow> = {}): IgnoreRow =
   ...more,
 });
 
-/** `before`: the findings about code of the result before, with the statement "s". */
+/** `before` lists the fingerprints of the previous code findings, which all have the statement "s". */
 const scan = (ignores: IgnoreRow[], groups: Partial<StoredGroups>, before: string[] = [], coverage = allRan) =>
   carryOver(ignores, { ...nothing, ...groups }, coverage, {
     ...nothing,

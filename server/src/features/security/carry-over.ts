@@ -1,25 +1,26 @@
-// Owns what becomes of ignores when an app is scanned again: which findings they cover now, and which were not found. Pure.
+// Carries ignores over to a new scan: which findings they now cover, and which ignored findings are absent.
+// Contains only pure functions.
 import canonicalize from 'canonicalize';
 import type { StoredFinding } from './groups.ts';
 import { type CoverageOfGroups, type FindingGroup, findingGroups, type StoredGroups, typeOfGroup } from './groups.ts';
 import type { IgnoreRow } from './store.ts';
 
-/** The entity, and its rules for the operations that were open. */
+/** An entity, and its rules for the operations that were open. */
 export interface CoveredRules {
   readonly entity_name: string;
   readonly rules: Readonly<Record<string, unknown>>;
 }
 
 export interface CarriedOver {
-  /** Only the statements around the flagged one have changed: the ignore goes with it. */
+  /** Only the statements around the flagged statement have changed, so the ignore is carried over. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** Fewer operations of the entity are open, under the same rules: it is ignored too. */
+  /** Fewer of the entity's operations are open, under the same rules, so this finding is ignored as well. */
   readonly added: readonly { readonly like: IgnoreRow; readonly fingerprint: string; readonly covered: CoveredRules }[];
   readonly found: readonly string[];
   readonly absent: readonly string[];
 }
 
-/** `before`: the result before. What was not ignored then is not ignored now. */
+/** `before` is the previous result. Findings that were not ignored then are not ignored now. */
 export function carryOver(
   ignores: readonly IgnoreRow[],
   groups: StoredGroups,
@@ -40,7 +41,8 @@ export function carryOver(
   const gone = ignores.filter(({ fingerprint }) => !present.has(fingerprint));
   const renamed = gone.flatMap(({ fingerprint: from, secondary }) => {
     const last = known.get(from);
-    // It must have been there until now, in the same file, and not only be missing because its file was not read.
+    // The previous result must contain the finding in the same file. The group must have run in full, because otherwise
+    // the file may simply not have been read.
     if (secondary === null || last === undefined || coverage[last.group].value !== 'ran') return [];
     const candidates = bySecondary.get(secondary) ?? [];
     const at = candidates.findIndex(({ file_path }) => file_path === last.each.file_path);
@@ -67,7 +69,7 @@ export function carryOver(
   };
 }
 
-/** What was not looked for is not absent. */
+/** A finding counts as absent only if its group was fully scanned. */
 const wasLookedFor = ({ finding_type }: IgnoreRow, coverage: CoverageOfGroups): boolean =>
   findingGroups.every(
     (group) => (finding_type !== null && typeOfGroup[group] !== finding_type) || coverage[group].value === 'ran',
@@ -75,7 +77,7 @@ const wasLookedFor = ({ finding_type }: IgnoreRow, coverage: CoverageOfGroups): 
 
 function covers({ covered_rules }: IgnoreRow, finding: StoredFinding): boolean {
   if (covered_rules === null) return false;
-  const before = covered_rules as unknown as CoveredRules; // only `toCoveredRules` makes them
+  const before = covered_rules as unknown as CoveredRules; // only `toCoveredRules` creates these values
   const now = toCoveredRules(finding);
   return (
     before.entity_name === now.entity_name &&
@@ -86,7 +88,7 @@ function covers({ covered_rules }: IgnoreRow, finding: StoredFinding): boolean {
   );
 }
 
-/** Of a finding about row rules. */
+/** `finding` must be about row rules. */
 export function toCoveredRules({ entity_name, open_operations, current_rules }: StoredFinding): CoveredRules {
   const rules = current_rules as Readonly<Record<string, unknown>>;
   const operations = open_operations as readonly string[];

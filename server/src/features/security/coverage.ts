@@ -1,4 +1,4 @@
-// Owns the header that says how much of an app a scan has looked at: an empty group proves something only where it says `ran`.
+// The header that reports how much of an app was scanned. A group without findings is meaningful only if it `ran`.
 import type { Coverage } from './finding.ts';
 import { type CoverageOfGroups, groups } from './groups.ts';
 
@@ -9,7 +9,7 @@ export const renderCoverage = (coverage: CoverageOfGroups): string =>
 const renderOne = (coverage: Coverage): string =>
   'reason' in coverage ? `${coverage.value};reason=${coverage.reason}` : coverage.value;
 
-/** What is shown depends on the settings of now, whatever they were when the app was scanned. */
+/** Applies the current settings, regardless of the settings during the scan. */
 export const limitCoverage = (
   coverage: CoverageOfGroups,
   { isStaticOn, hasDependencies }: { isStaticOn: boolean; hasDependencies: boolean },

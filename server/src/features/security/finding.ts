@@ -1,9 +1,9 @@
-// Owns what a group of a security scan reports: findings, and how much of the group was looked at.
+// A group's result in a security scan: its findings, and how much of the group was scanned.
 
 export const severities = ['critical', 'high', 'medium', 'low'] as const;
 export type Severity = (typeof severities)[number];
 
-/** `identity` is what tells this finding from others of the same rule (docs/internals/security-scans.md#fingerprints). */
+/** `identity` distinguishes findings from the same rule (docs/internals/security-scans.md#fingerprints). */
 export interface Finding<Item> {
   readonly rule_id: string;
   readonly severity: Severity;
@@ -11,11 +11,14 @@ export interface Finding<Item> {
   readonly description: string;
   readonly recommendation: string;
   readonly identity: readonly string[];
-  /** Of the flagged statement alone: an ignore is carried over while it is unchanged. Null: the group has none. */
+  /**
+   * The hash of the flagged statement alone. An ignore is carried over as long as this hash stays the same. Null if the
+   * group does not use it.
+   */
   readonly secondary: string | null;
-  /** Findings with equal rule and identity are numbered in the order of path and line. */
+  /** Findings with the same rule and identity are numbered by path and line. */
   readonly position: { readonly path: string; readonly line: number };
-  /** The further fields of the group. */
+  /** The group's additional fields. */
   readonly item: Item;
 }
 
@@ -37,7 +40,7 @@ export interface GroupResult<Item> {
   readonly findings: readonly Finding<Item>[];
 }
 
-/** A text file of the app. */
+/** One of the app's text files. */
 export interface ScanFile {
   readonly path: string;
   readonly content: string;

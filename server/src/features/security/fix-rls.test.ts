@@ -1,4 +1,4 @@
-// Row rules that a scan finds open, and that fixRls closes: the requests are really sent, before and after.
+// Tests that fixRls closes the row rules that a scan finds open. Requests are sent before and after the fix.
 import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
@@ -26,9 +26,7 @@ const getRules = async (app: AppRow, name: string) =>
 
 async function scan(app: AppRow) {
   expect((await world.call('POST', scanPath(app), { as: token })).status).toBe(200);
-  await expect
-    .poll(async () => (await read(app)).body.status, { timeout: 60_000, interval: 100 })
-    .not.toMatch(/pending|scanning/);
+  await expect.poll(async () => (await read(app)).body.status, { interval: 100 }).not.toMatch(/pending|scanning/);
   return (await read(app)).body;
 }
 
@@ -97,7 +95,7 @@ describe('fixRls', () => {
 });
 
 describe('records that take too long to count', () => {
-  /** As if every statement on records exceeded its time limit. */
+  /** Makes every statement on records fail as if it had exceeded its time limit. */
   const slowDown = () =>
     sql`create function take_too_long() returns boolean language plpgsql as $$
         begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$;
@@ -107,7 +105,7 @@ describe('records that take too long to count', () => {
     sql`alter table entity_records disable row level security;
       drop policy take_too_long on entity_records; drop function take_too_long`.execute(world.db);
 
-  it('make the group partial; what is open is still reported, and fixRls changes nothing that it can not check', async () => {
+  it('make the group partial; what is open is still reported, and fixRls changes nothing that it cannot check', async () => {
     const app = await publicApp();
     await putSchema(app, 'Order', { read: true });
     await putSchema(app, 'Note', { read: true });
@@ -122,7 +120,7 @@ describe('records that take too long to count', () => {
     expect(descriptions.get('Order')).toContain('could not be counted in time');
 
     const opened = { read: true, update: true };
-    await putSchema(app, 'Order', opened); // opened after the scan, so that it is still open after the fix
+    await putSchema(app, 'Order', opened); // opened after the scan, so the fix leaves it open
     await slowDown();
     const fixed = (await fix(app, 'Order').finally(speedUp)).body;
     expect(fixed).toEqual({ applied: [], failed: [{ entity_name: 'Order', reason: 'write_failed' }] });

@@ -1,4 +1,4 @@
-// Owns applying recommended row rules: each entity in its own transaction, which also proves that nothing is open any more.
+// Applies recommended row rules. Each entity has its own transaction, which verifies that nothing is still open.
 import canonicalize from 'canonicalize';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -34,7 +34,7 @@ export interface FixDeps {
 
 type FailedReason = FixedRules['failed'][number]['reason'];
 
-/** Why an entity was left as it is. Ends its transaction. */
+/** The reason why an entity was not changed. Rolls back its transaction. */
 class NotFixed extends Error {
   readonly reason: FailedReason;
 
@@ -66,7 +66,7 @@ export async function fixRls(
   return fixed;
 }
 
-/** Anything else is a bug, or an outage, and fails the request. */
+/** Any other error is a bug or an outage, so the request fails. */
 function toReason(error: unknown): FailedReason {
   if (error instanceof NotFixed) return error.reason;
   if (error instanceof ValidationError || error instanceof Problem || isStatementTimeout(error)) return 'write_failed';
@@ -90,7 +90,7 @@ function fixEntity(db: Db, deps: FixDeps, access: AppAccess, finding: StoredFind
     const document = { ...schema.document, rls: { ...rules, ...replaced } };
     const revision = await incrementRevision(db, access, now);
     await deps.schemas.apply(db, access, [document], revision, now);
-    await requireClosed(db, deps, access, { name, document, revision }, operations, now);
+    await requireClosed(db, deps, access, { schema: { name, document, revision }, operations }, now);
     await audit(
       db,
       access,
@@ -111,17 +111,16 @@ function fixEntity(db: Db, deps: FixDeps, access: AppAccess, finding: StoredFind
 
 const toRules = (rls: unknown): Readonly<Record<string, unknown>> => (rls ?? {}) as Readonly<Record<string, unknown>>;
 
-/** `write` stands for all operations that have no rule of their own, except `read`. */
+/** `write` applies to all operations without their own rule, except `read`. */
 const findRule = (rules: Readonly<Record<string, unknown>>, operation: string): unknown =>
   Object.hasOwn(rules, operation) || operation === 'read' ? rules[operation] : rules.write;
 
-/** By the same reasoning that found the opening. */
+/** Runs the same analysis that found the opening. */
 async function requireClosed(
   db: Db,
   { scanRowRules }: FixDeps,
   access: AppAccess,
-  schema: ScannedSchema,
-  operations: readonly string[],
+  { schema, operations }: { readonly schema: ScannedSchema; readonly operations: readonly string[] },
   now: Date,
 ): Promise<void> {
   const { findings, coverage } = await scanRowRules(db, access, [schema], now);

@@ -1,7 +1,7 @@
-// Owns the groups of a scan: their names in the coverage header, in the result and in ignores, and how a group is stored.
+// A scan's groups: their names in the coverage header, in results and in ignores, and how they are stored.
 import type { Coverage, Finding, GroupResult, Severity } from './finding.ts';
 
-/** In the order of the coverage header. Headers are no findings: they have no fingerprint. */
+/** In coverage header order. Header recommendations are not findings, because they have no fingerprint. */
 export const findingGroups = ['rls', 'secrets', 'functions', 'dependencies', 'static'] as const;
 export type FindingGroup = (typeof findingGroups)[number];
 export const groups = [...findingGroups, 'headers'] as const;
@@ -19,11 +19,11 @@ export const typeOfGroup: Readonly<Record<FindingGroup, FindingType>> = {
 };
 
 export type CoverageOfGroups = Readonly<Record<Group, Coverage>>;
-/** The further fields of a finding depend on its group (contract.ts). */
+/** A finding's additional fields depend on its group (contract.ts). */
 export type GroupFindings = Readonly<Record<FindingGroup, GroupResult<object>>>;
 export type AnyFinding = Finding<object>;
 
-/** A finding as it is stored, and as callers see it but for `secondary`. */
+/** A finding as it is stored. Callers see everything except `secondary`. */
 export interface StoredFinding {
   readonly fingerprint: string;
   readonly secondary: string | null;
@@ -37,6 +37,6 @@ export interface StoredFinding {
 
 export type StoredGroups = Readonly<Record<FindingGroup, readonly StoredFinding[]>>;
 
-/** Of each group: the most severe are kept. */
+/** The maximum number of findings per group. The most severe are kept. */
 export const maxFindings = 1_000;
 export const maxGroupBytes = 2 * 1024 * 1024;

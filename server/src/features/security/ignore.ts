@@ -1,4 +1,4 @@
-// Owns ignoring and restoring findings, and dismissing recommendations about headers.
+// Ignores and restores findings, and dismisses header recommendations.
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -24,7 +24,7 @@ import {
 const ok = { status: 'ok' } as const;
 export const maxIgnores = 5_000;
 
-/** A finding that is not in the result is ignored once a scan finds it. */
+/** If the fingerprint is not in the result, ignoring it takes effect once a scan finds it. */
 export function ignoreFinding(db: Db, access: AppAccess, input: IgnoredFinding, now: Date) {
   const app = toAppKey(access);
   return transaction(db, async (db) => {
@@ -72,7 +72,7 @@ export function restoreFinding(db: Db, access: AppAccess, fingerprint: string, n
   });
 }
 
-/** Hidden until the next scan. */
+/** Hides the recommendation until the next scan. */
 export function dismissHeader(db: Db, access: AppAccess, flag: string, now: Date) {
   const app = toAppKey(access);
   return transaction(db, async (db) => {

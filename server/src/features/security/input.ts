@@ -1,4 +1,4 @@
-// Owns what a scan looks at, and the hash by which a result is known to be about the app as it is now.
+// A scan's input, and the input's hash, which shows whether a result still matches the current app.
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
@@ -16,7 +16,7 @@ interface Hashed {
   readonly count: number;
 }
 
-/** An entity of the app, as its schema was saved. */
+/** One of the app's entities, with its saved schema. */
 export interface ScannedSchema {
   readonly name: string;
   readonly document: Readonly<Record<string, unknown>>;
@@ -41,11 +41,11 @@ export interface InputDeps {
 
 export interface Input {
   readonly hash: string;
-  /** Neither files nor schemas. */
+  /** Whether the app has neither files nor schemas. */
   readonly isEmpty: boolean;
 }
 
-/** Over files, schemas with their rules, the headers of the settings, and whether the app is published. */
+/** Hashes the files, the schemas with their rules, the headers in the settings, and whether the app is published. */
 export async function hashInput(
   db: Db,
   { files, schemas, readSecuritySettings }: InputDeps,
@@ -66,8 +66,8 @@ const maxBatchFiles = 100;
 const maxBatchBytes = 8 * 1024 * 1024;
 
 /**
- * Reads text files batch by batch, in the order of their paths. What is text is decided by the content: whoever sent a file has chosen
- * its encoding. `onUnread` is called for a file that is not text, although its name says so.
+ * Reads text files in batches, ordered by path. Whether a file is text depends on its content, because the declared
+ * encoding comes from the uploader. `onUnread` is called for a file that is not text despite its name.
  */
 export async function* readTextFiles(
   db: Db,

@@ -1,4 +1,4 @@
-// Tests the numbers of equal findings, and their fingerprints.
+// Tests the numbering of identical findings, and their fingerprints.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { AnyFinding } from './groups.ts';
@@ -19,7 +19,7 @@ const at = (path: string, line: number, identity = ['pay', 'fetch ( url )']): An
   item: {},
 });
 
-/** Scans again with what the scan before remembered. Returns the fingerprint of each finding. */
+/** Scans again with the numbers from the previous scan. Returns each finding's fingerprint. */
 function createScans() {
   let remembered: readonly RememberedNumber[] = [];
   return (findings: readonly AnyFinding[], isWhole = true) => {

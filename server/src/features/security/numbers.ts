@@ -1,17 +1,17 @@
-// Owns the fingerprints of findings, and the numbers that tell findings with equal rule and identity apart. A finding keeps its
-// number from scan to scan, and a new one gets a number that none had, so that a copy of ignored code is not ignored.
+// The fingerprints of findings, and the numbers that distinguish findings with the same rule and identity. A
+// finding keeps its number across scans. A new finding gets an unused number, so a copy of ignored code is not ignored.
 import { createHash } from 'node:crypto';
 import type { AnyFinding, FindingGroup } from './groups.ts';
 
-/** A number that was given, and where its finding was when a scan last found it. */
+/** An assigned number, and the place where a scan last saw its finding. */
 export interface RememberedNumber {
   readonly group: FindingGroup;
-  /** The hash of rule and identity. */
+  /** The hash of the rule and identity. */
   readonly key: string;
   readonly number: number;
   readonly path: string;
   readonly line: number;
-  /** Whether the last scan of the group found it. */
+  /** Whether the last scan of the group found the finding. */
   readonly isPresent: boolean;
   readonly seenAt: string;
 }
@@ -30,9 +30,10 @@ const maxRemembered = 20_000;
 const keptMs = 180 * 24 * 60 * 60 * 1000;
 
 /**
- * Numbers the findings of a group. `isWhole`: all of the group was looked at, so that what was not found is absent.
+ * Numbers a group's findings. `isWhole` means that the whole group was scanned, so missing findings no longer exist.
  *
- * Example: number 0 was at a.ts:10. Now the code is at a.ts:14 and at b.ts:3. The finding in a.ts keeps 0, the one in b.ts gets 1.
+ * For example, number 0 was at a.ts:10. Now the code is at a.ts:14 and b.ts:3. The finding in a.ts keeps 0, and the one
+ * in b.ts gets 1.
  */
 export function numberFindings(
   group: FindingGroup,
@@ -64,7 +65,7 @@ export function numberFindings(
   return { numbered, numbers };
 }
 
-/** The most recent ones, without those that were absent for half a year. */
+/** Keeps the most recent numbers, except those that have been absent for half a year. */
 export const forgetOldNumbers = (numbers: readonly RememberedNumber[], now: Date): RememberedNumber[] =>
   numbers
     .filter(({ isPresent, seenAt }) => isPresent || now.getTime() - Date.parse(seenAt) < keptMs)
@@ -80,14 +81,14 @@ const hash = (parts: readonly string[]): string => createHash('sha256').update(p
 
 const computeKey = ({ rule_id, identity }: AnyFinding): string => hash(['v1', rule_id, ...identity]);
 
-/** docs/internals/security-scans.md#fingerprints */
+/** See docs/internals/security-scans.md#fingerprints. */
 const computeFingerprint = ({ rule_id, identity }: AnyFinding, number: number): string =>
   hash(['v1', rule_id, ...identity, String(number)]);
 
 /**
- * First to the findings that are where a number was: on its line, then in its file. Then to findings whose file was renamed,
- * if all was looked at: else the number may belong to a file that was not read. Then to those that came back to the file in which
- * they were before. The others get the next numbers.
+ * Assigns known numbers first to findings at the same place: on the same line, then in the same file. Next come
+ * findings in renamed files, but only if the whole group was scanned. Otherwise, the number may belong to a file that
+ * was not read. Findings that have reappeared in their former file come last. All others get new numbers.
  */
 function assignNumbers(
   findings: readonly AnyFinding[],

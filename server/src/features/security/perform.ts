@@ -1,8 +1,8 @@
-// Owns performing a scan: reads the app, runs the groups on it, and records what they found.
+// Runs a scan: reading the app, running all groups on it, and recording the findings.
 
 import { auditService } from '../../core/audit/audit.ts';
-import { findAccessAsService } from '../../core/auth/as-service.ts';
 import type { AppReach, ServiceAccess } from '../../core/auth/proofs.ts';
+import { findAccessAsService } from '../../core/auth/proofs-without-guard.ts';
 import { readFeatures } from '../../core/identity/features.ts';
 import { newId } from '../../kit/ids.ts';
 import { toStorableText } from '../../kit/text.ts';
@@ -39,7 +39,7 @@ export interface CodeFindings {
   readonly integrations: NewResult['integrations'];
 }
 
-/** Each looks at one part of an app. None of them throws because of what the app contains. */
+/** Each scanner examines one part of an app. None of them throws because of the app's content. */
 export interface Scanners {
   scanRowRules(db: Db, access: AppReach, schemas: readonly ScannedSchema[], now: Date): Promise<GroupResult<object>>;
   scanCode(
@@ -47,7 +47,10 @@ export interface Scanners {
     options: { staticCode: boolean; secretKey: Uint8Array },
     signal: AbortSignal,
   ): Promise<CodeFindings>;
-  /** `isWhole`: whether all files could be given. `packages`: what is compared again when there are new advisories; null: there is nothing to compare. */
+  /**
+   * `isWhole` returns whether all files were provided. `packages` is compared with new advisories later, and is null if
+   * there is nothing to compare.
+   */
   scanDependencies(
     files: AsyncIterable<ScanFile>,
     isWhole: () => boolean,
@@ -63,7 +66,7 @@ export interface PerformDeps extends InputDeps {
   readonly scanners: Scanners;
 }
 
-/** What one scan found out, before it is compared with the result before. */
+/** A scan's findings, before they are compared with the previous result. */
 export interface ScanFindings {
   readonly access: ServiceAccess;
   readonly inputHash: string | null;
@@ -74,19 +77,20 @@ export interface ScanFindings {
 }
 
 const maxReads = 3;
-/** A scan that took longer than this is not begun again: its time is limited. */
+/** A scan that has taken longer than this is not restarted, because its total time is limited. */
 const beginAgainWithinMs = 2 * 60_000;
 
 /**
- * Reads the app anew if it changes meanwhile, so that a result is about one revision. An app that changes again and again is read
- * three times, and a large one once; then the result matches no revision. Undefined: the app was deleted.
+ * Reads the app again if it changes during the scan, so the result describes a single revision. If the app keeps
+ * changing, it is read three times, or only once if it is large, and the result matches no revision. Returns
+ * `undefined` if the app was deleted.
  */
 export async function scanApp(
   db: Db,
   deps: PerformDeps,
   scan: ScanRow,
-  signal: AbortSignal,
   now: Date,
+  signal: AbortSignal,
 ): Promise<ScanFindings | undefined> {
   const startedAt = performance.now();
   for (let reads = 1; ; reads += 1) {
@@ -94,7 +98,7 @@ export async function scanApp(
     const access = await findAccessAsService(db, scan);
     if (access === undefined) return undefined;
     const { hash } = await hashInput(db, deps, access);
-    const found = await runGroups(db, deps, access, scan, signal, now);
+    const found = await runGroups(db, deps, access, scan, now, signal);
     const later = await findAccessAsService(db, scan);
     if (later === undefined) return undefined;
     const isSame = later.app.revision === access.app.revision && isPublished(later) === isPublished(access);
@@ -108,8 +112,8 @@ async function runGroups(
   deps: PerformDeps,
   access: ServiceAccess,
   scan: ScanRow,
-  signal: AbortSignal,
   now: Date,
+  signal: AbortSignal,
 ): Promise<Omit<ScanFindings, 'access' | 'inputHash'>> {
   const schemas = await deps.schemas.list(db, access);
   const rls = schemas.length === 0 ? skip('no_schemas') : await deps.scanners.scanRowRules(db, access, schemas, now);
@@ -132,7 +136,7 @@ async function runGroups(
       packages: dependencies.packages,
     };
   } finally {
-    failed.abort(); // ends what still runs if one of them has failed
+    failed.abort(); // stops the other scanners if one has failed
   }
 }
 
@@ -164,7 +168,7 @@ async function scanFiles(
   return { ...found, ...parts, ...hidden };
 }
 
-/** A file that is named as text could not be read. */
+/** Marks a group as partial, because a file that should be text could not be read. */
 const inPart = (group: GroupResult<object>): GroupResult<object> =>
   group.coverage.value === 'ran' ? { ...group, coverage: { value: 'partial', reason: 'too_large' } } : group;
 
@@ -188,11 +192,12 @@ async function scanPackages(
 
 // ---- recording
 
-/** Replaces the result whole. In the transaction that completes the scan. */
+/** Replaces the whole result. Runs in the transaction that completes the scan. */
 export async function recordScan(db: Db, scan: ScanRow, findings: ScanFindings, now: Date): Promise<void> {
   const app = toAppKey(findings.access);
   await lockFindings(db, app);
-  const remembered = ((await findNumbers(db, app))?.numbers ?? []) as unknown as RememberedNumber[]; // as they are stored below
+  // The numbers have the form that is written below.
+  const remembered = ((await findNumbers(db, app))?.numbers ?? []) as unknown as RememberedNumber[];
   const before = await findResult(db, app);
   const { groups, numbers } = storeGroups(findings.groups, remembered, now);
   const coverage = listCoverage(findings);
@@ -213,7 +218,7 @@ export async function recordScan(db: Db, scan: ScanRow, findings: ScanFindings, 
     packages: findings.packages === null ? null : toStorableJson(findings.packages),
     advisories_read_at: comparedAt(coverage.dependencies, now),
   });
-  await carryIgnoresOver(db, findings, groups, coverage, before && readGroups(before), now);
+  await carryIgnoresOver(db, { found: findings, groups, coverage, before: before && readGroups(before) }, now);
   await saveScanState(db, scan, 'ended');
   await auditService(db, app.workspace_id, describeEnd(app.app_id, groups, coverage), now);
 }
@@ -235,16 +240,23 @@ const toColumns = (groups: StoredGroups) => ({
   static_code: toStorableJson(cut(groups.static)),
 });
 
-/** PostgreSQL stores no NUL character. */
+/** Removes NUL characters, which PostgreSQL can't store. */
 export const toStorableJson = (value: unknown): string =>
   JSON.stringify(value, (_key, part) => (typeof part === 'string' ? toStorableText(part) : part));
 
 async function carryIgnoresOver(
   db: Db,
-  { access }: ScanFindings,
-  groups: StoredGroups,
-  coverage: CoverageOfGroups,
-  before: StoredGroups | undefined,
+  {
+    found: { access },
+    groups,
+    coverage,
+    before,
+  }: {
+    readonly found: ScanFindings;
+    readonly groups: StoredGroups;
+    readonly coverage: CoverageOfGroups;
+    readonly before: StoredGroups | undefined;
+  },
   now: Date,
 ): Promise<void> {
   const app = toAppKey(access);

@@ -1,4 +1,4 @@
-// How the findings of a group are cut before they are stored.
+// Tests how a group's findings are truncated before they are stored.
 import { expect, it } from 'vitest';
 import type { StoredFinding } from './groups.ts';
 import { cut, isTruncated } from './result.ts';

@@ -1,4 +1,4 @@
-// Owns the result of a scan: how findings are stored, sorted and cut, and what callers see of them.
+// A scan's result: how findings are stored, sorted and truncated, and how they are presented to callers.
 
 import type { HeaderRecommendation, Language, ScanResult } from './contract.ts';
 import { limitCoverage } from './coverage.ts';
@@ -18,7 +18,7 @@ import { columnOfGroup, type ReadResult, toFindings } from './store.ts';
 import { summarise } from './summary.ts';
 
 export interface NumberedGroups {
-  /** All findings, sorted. */
+  /** All findings in sorted order. */
   readonly groups: StoredGroups;
   readonly numbers: readonly RememberedNumber[];
 }
@@ -46,7 +46,7 @@ const toStored = ({ finding, fingerprint }: NumberedFinding): StoredFinding => {
   return { ...item, fingerprint, rule_id, severity, title, description, recommendation, secondary };
 };
 
-/** By severity, then title, then fingerprint. */
+/** Orders by severity, then title, then fingerprint. */
 const compareFindings = (a: StoredFinding, b: StoredFinding): number =>
   severities.indexOf(a.severity) - severities.indexOf(b.severity) ||
   compareText(a.title, b.title) ||
@@ -54,7 +54,7 @@ const compareFindings = (a: StoredFinding, b: StoredFinding): number =>
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The first of them, by number and size: they are read and sent whole. */
+/** Limits the number and total size of the findings, because a group is always read and sent as a whole. */
 export function cut(findings: readonly StoredFinding[]): readonly StoredFinding[] {
   let bytes = 0;
   const kept = findings.slice(0, maxFindings);
@@ -73,7 +73,10 @@ export const listTruncated = (groups: StoredGroups): FindingGroup[] =>
 const hourMs = 60 * 60 * 1000;
 export const compareEveryMs = 24 * hourMs;
 
-/** When packages count as compared. A database of advisories that did not answer is asked again in an hour. */
+/**
+ * The time of the last comparison. If the advisory database did not respond, the time is set back, so the database is
+ * queried again in an hour.
+ */
 export const comparedAt = (coverage: Coverage, now: Date): Date =>
   isUnanswered(coverage) ? new Date(now.getTime() - compareEveryMs + hourMs) : now;
 
@@ -89,7 +92,7 @@ const toGroups = (findingsOf: (group: FindingGroup) => readonly StoredFinding[])
   static: findingsOf('static'),
 });
 
-/** What the settings of now let callers see. */
+/** Which parts of a result the current settings let callers see. */
 export interface Visibility {
   readonly isStaticOn: boolean;
   readonly hasDependencies: boolean;
@@ -103,7 +106,8 @@ export interface PresentedResult {
 }
 
 export function presentResult(row: ReadResult, visibility: Visibility): PresentedResult {
-  const coverage = limitCoverage(row.coverage as unknown as CoverageOfGroups, visibility); // as the scan stored it
+  // The columns have the form that the scan stored.
+  const coverage = limitCoverage(row.coverage as unknown as CoverageOfGroups, visibility);
   const isHidden = (group: FindingGroup) =>
     (group === 'static' && !visibility.isStaticOn) || (group === 'dependencies' && !visibility.hasDependencies);
   const all = readGroups(row);
@@ -111,7 +115,8 @@ export function presentResult(row: ReadResult, visibility: Visibility): Presente
   const headers = (row.headers as unknown as readonly HeaderRecommendation[]).filter(
     ({ flag }) => !row.dismissed_headers.includes(flag),
   );
-  const present = (group: FindingGroup) => groups[group].map(withoutSecondary) as never; // each group stores its own shape
+  // Each group has its own fields.
+  const present = (group: FindingGroup) => groups[group].map(withoutSecondary) as never;
   return {
     coverage,
     groups,

@@ -1,4 +1,4 @@
-// Tests the SARIF log against the schema that OASIS has published.
+// Tests the SARIF log against the schema published by OASIS.
 import { readFileSync } from 'node:fs';
 import Draft04 from 'ajv-draft-04';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Owns the result of a scan as SARIF 2.1.0, for tools that show findings of scanners.
+// Presents a scan result as SARIF 2.1.0, for tools that show scanner findings.
 import type { SecurityScan } from './contract.ts';
 import { renderCoverage } from './coverage.ts';
 import type { Severity } from './finding.ts';
@@ -20,7 +20,7 @@ interface SarifRule {
   readonly help: { readonly text: string };
 }
 
-/** Without a result the log has no `results`, which means that nothing was looked at. */
+/** If there is no result, the log has no `results`, which means that nothing was scanned. */
 export function renderSarif(
   presented: PresentedResult | undefined,
   { status, ignored_fingerprints }: SecurityScan,
@@ -59,7 +59,7 @@ interface SarifFinding {
   readonly type: string;
 }
 
-/** Headers have no fingerprint. */
+/** Lists all findings, including header recommendations, which have no fingerprint. */
 const listFindings = ({ groups, result }: PresentedResult): SarifFinding[] => [
   ...findingGroups.flatMap((group) => groups[group].map((finding) => ({ finding, type: typeOfGroup[group] }))),
   ...result.header_recommendations.map(({ flag, header_name, severity, title, description, recommended_value }) => ({
@@ -83,7 +83,7 @@ const toRule = ({ rule_id, title, recommendation }: StoredFinding): SarifRule =>
   help: { text: recommendation },
 });
 
-/** A file with its lines, or the name of an entity or a header. */
+/** The location is a file with line numbers, or the name of an entity or a header. */
 function toLocation(finding: StoredFinding) {
   const { file_path, line, line_start, line_end, entity_name, header_name } = finding;
   if (typeof file_path !== 'string')

@@ -1,4 +1,4 @@
-// Owns reading and starting scans. The status is computed when it is read: it compares what was scanned with the app as it is now.
+// Reads and starts scans. The status is computed on each read by comparing the result with the current app.
 import { randomBytes } from 'node:crypto';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -23,10 +23,10 @@ import {
   toAppKey,
 } from './store.ts';
 
-/** Raised with any change of the rules. A result of another version is not shown. */
+/** Incremented with every change to the rules. Results from other versions are not shown. */
 export const scannerVersion = 2;
 
-/** The queue table of scans, and its wake-up topic. */
+/** The queue table for scans, and its wake-up topic. */
 export const scanQueue = 'security_scans';
 
 export interface ScanDeps extends InputDeps {
@@ -42,10 +42,11 @@ export async function getSecurityScan(
   const { scan, presented, notes } = await readScan(db, deps, access);
   if (!String(accept ?? '').includes(sarifType)) return withNotes(scan, notes);
   const log = renderSarif(presented, scan, scannerVersion);
-  return new Answer(JSON.stringify(log) as never, notes, 200, sarifType); // sent as it is, not as the declared JSON
+  // The log is sent verbatim, although the declared response is a SecurityScan.
+  return new Answer(JSON.stringify(log) as never, notes, 200, sarifType);
 }
 
-/** Single flight: while a scan waits or runs, nothing else is started. */
+/** Starts a scan, unless one is already waiting or running. */
 export async function runSecurityScan(
   db: Db,
   deps: ScanDeps,
@@ -68,11 +69,7 @@ export async function runSecurityScan(
 }
 
 const nothingToScan = () =>
-  new Problem(
-    'conflict',
-    'scan_not_available',
-    'The app has no files and no entities yet. Build something, then scan it.',
-  );
+  new Problem('conflict', 'scan_not_available', 'The app has no files or entities yet. Build something, then scan it.');
 
 interface ReadScan {
   readonly scan: SecurityScan;
@@ -106,7 +103,7 @@ async function readScan(db: Db, deps: InputDeps, access: AppAccess): Promise<Rea
   };
 }
 
-/** `result`: of the present scanner version. */
+/** `result` must come from the current scanner version. */
 async function computeStatus(
   db: Db,
   deps: InputDeps,
@@ -120,7 +117,7 @@ async function computeStatus(
   return result !== undefined && (await isCurrent(db, deps, access, result)) ? 'up_to_date' : 'out_of_date';
 }
 
-/** Each change of files, schemas and headers counts a revision, so that equal revisions save the hash. */
+/** Every change to files, schemas or headers increments the revision, so equal revisions make hashing unnecessary. */
 async function isCurrent(db: Db, deps: InputDeps, access: AppAccess, result: ReadResult): Promise<boolean> {
   if (result.input_hash === null) return false;
   const isSame = result.revision === access.app.revision && result.is_published === isPublished(access);

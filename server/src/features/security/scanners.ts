@@ -1,4 +1,4 @@
-// Owns which scanner looks at which part of an app.
+// Decides which scanner examines which part of an app.
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import type { Advisories } from '../../gateways/advisories/index.ts';
 import type { Outbound } from '../../kit/outbound/outbound.ts';
@@ -17,7 +17,7 @@ export interface ScannerDeps {
   readonly baseUrl: string;
 }
 
-/** Of the 10 minutes that a scan may take. */
+/** The code scanner's share of the 10 minutes that a scan may take. */
 const maxCodeMs = 3 * 60_000;
 
 export function createScanners({
@@ -42,7 +42,7 @@ export function createScanners({
   };
 }
 
-/** Asserted: only `scanDependencies` stores packages. */
+/** The cast is safe, because only `scanDependencies` stores packages. */
 export const createEvaluation =
   ({ advisories }: Pick<ScannerDeps, 'advisories'>): EvaluatePackages =>
   (packages, signal) =>

@@ -1,4 +1,4 @@
-// Security scans through the API, with a real worker and the sandbox's database of advisories (docs/api/security.md).
+// Tests security scans through the API, with a real worker and the sandbox's advisory database (docs/api/security.md).
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -9,11 +9,11 @@ import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
 import { maxIgnores } from './ignore.ts';
 
-// Hooks run from the last to the first, so the world has ended.
+// Hooks run in reverse order, so the world is already closed here.
 afterAll(async () => expect(await listCodeProcesses(), 'processes that read code, once the app is closed').toEqual([]));
 const advisories = await startAdvisories();
 afterAll(() => advisories.close());
-/** Where published apps are found. The port of the server itself is known only once it runs. */
+/** The address of published apps, forwarded to the server. The server's own port is known only once it is running. */
 const front = createServer((socket) => {
   const server = connect(Number(new URL(world.url).port), '127.0.0.1');
   socket.pipe(server).pipe(socket);
@@ -50,11 +50,9 @@ const put = (app: AppRow, files: Record<string, string>) => putFiles(world, app,
 const putSchema = (app: AppRow, name: string, schema: object) =>
   world.call('PUT', `/api/apps/${app.id}/entity-schemas/${name}`, { as: token, body: { name, ...schema } });
 
-/** Waits until no scan is under way. */
+/** Waits until no scan is pending or running. */
 async function settle(app: AppRow) {
-  await expect
-    .poll(async () => (await read(app)).body.status, { timeout: 60_000, interval: 100 })
-    .not.toMatch(/pending|scanning/);
+  await expect.poll(async () => (await read(app)).body.status, { interval: 100 }).not.toMatch(/pending|scanning/);
   return read(app);
 }
 async function scan(app: AppRow, query = '') {
@@ -62,7 +60,7 @@ async function scan(app: AppRow, query = '') {
   return settle(app);
 }
 
-// Put together here, so that scanners of this repository do not report it.
+// Assembled here, so scanners do not report it in this repository.
 const stripeKey = ['sk', 'live', '51HqT9eKb2WmXzR7vPdN4cYgA'].join('_');
 const page = (key = stripeKey) => `export const client = createClient('${key}');\n`;
 const auditEntries = async (app: AppRow, type: string) => {
@@ -348,7 +346,7 @@ describe('dependencies', () => {
     expect((await read(app)).body).toEqual(before);
   });
 
-  it('are marked as compared before the comparison begins, so that one which ends the process is not the next', async () => {
+  it('are marked as compared before the comparison begins, so one which ends the process is not the next', async () => {
     const app = await newApp();
     await put(app, { 'package-lock.json': lockfile });
     await scan(app);
@@ -366,7 +364,7 @@ describe('dependencies', () => {
     const comparison = compare(1.1)?.then(() => {
       isEnded = true;
     });
-    await expect.poll(() => advisories.calls.length, { timeout: 10_000, interval: 20 }).toBeGreaterThan(calls);
+    await expect.poll(() => advisories.calls.length, { interval: 20 }).toBeGreaterThan(calls);
     const after = await readAt();
     expect(isEnded).toBe(false);
     expect(after).toBeGreaterThan(before ?? 0);

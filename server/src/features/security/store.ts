@@ -1,4 +1,4 @@
-// Owns the queries on scans, their results and the findings that are ignored.
+// The queries for scans, their results and ignored findings.
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
 import type { QueueRow } from '../../kit/background/queues/queue.ts';
@@ -26,7 +26,7 @@ const selectScans = (db: Db, { workspace_id, app_id }: AppKey) =>
 
 export const findScan = (db: Db, app: AppKey) => selectScans(db, app).selectAll().executeTakeFirst();
 
-/** Returns false if a scan is waiting or running already. */
+/** Returns false if a scan is already waiting or running. */
 export async function startScan(
   db: Db,
   app: AppKey,
@@ -55,7 +55,7 @@ export async function startScan(
   return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
-/** Only under the claim that it names: a worker that has lost its claim changes nothing. */
+/** Requires the scan's claim. A worker that has lost its claim changes nothing. */
 export async function saveScanState(db: Db, scan: ScanRow, state: ScanRow['state']): Promise<void> {
   await db
     .updateTable('security_scans')
@@ -66,7 +66,7 @@ export async function saveScanState(db: Db, scan: ScanRow, state: ScanRow['state
     .execute();
 }
 
-/** How many there are, by state. */
+/** The number of scans in each state. */
 export async function countScans(db: Db): Promise<Record<string, number>> {
   const { rows } = await sql<{ state: string; count: number }>`/* service */ select state, count(*)::int as count
     from security_scans group by state`.execute(db);
@@ -82,7 +82,7 @@ export type NewResult = Omit<Insertable<Tables['security_results']>, 'app_id' | 
 const selectResults = (db: Db, { workspace_id, app_id }: AppKey) =>
   db.selectFrom('security_results').where('workspace_id', '=', workspace_id).where('app_id', '=', app_id);
 
-/** Without what only scans read. */
+/** A result without the columns that only scans read. */
 export type ReadResult = Omit<ResultRow, 'numbers' | 'packages'>;
 
 const readColumns = [
@@ -111,14 +111,14 @@ const readColumns = [
 export const findResult = (db: Db, app: AppKey): Promise<ReadResult | undefined> =>
   selectResults(db, app).select(readColumns).executeTakeFirst();
 
-/** Until the transaction ends, nobody else changes the app's result or its ignores. */
+/** Until the transaction ends, no other transaction can change the app's result or its ignores. */
 export const lockFindings = (db: Db, { app_id }: AppKey): Promise<void> =>
   takeAdvisoryLock(db, `security findings of ${app_id}`);
 
-/** The numbers that were given to findings. */
+/** The numbers assigned to findings. */
 export const findNumbers = (db: Db, app: AppKey) => selectResults(db, app).select('numbers').executeTakeFirst();
 
-/** Replaces the result whole, also what was dismissed of it. */
+/** Replaces the whole result, including its dismissed headers. */
 export async function saveResult(db: Db, app: AppKey, result: NewResult): Promise<void> {
   const row = { ...result, ...app, dismissed_headers: [] };
   await db
@@ -137,7 +137,7 @@ export async function saveDismissed(db: Db, app: AppKey, dismissed_headers: stri
     .execute();
 }
 
-/** Asserted: only `toStored` writes them (result.ts). */
+/** The cast is safe, because only `toStored` writes these values (result.ts). */
 export const toFindings = (stored: unknown): readonly StoredFinding[] => stored as readonly StoredFinding[];
 
 export const columnOfGroup = {
@@ -154,7 +154,7 @@ export interface DueAdvisories extends AppKey {
   readonly scan_id: string;
 }
 
-/** Results whose packages were compared with the advisories before a time, the oldest first. */
+/** Lists results whose packages were last compared with the advisories before the given time, oldest first. */
 export async function listDueAdvisories(
   db: Db,
   scannerVersion: number,
@@ -170,14 +170,14 @@ export async function listDueAdvisories(
 export const findPackages = (db: Db, { scan_id, ...app }: DueAdvisories) =>
   selectResults(db, app).where('scan_id', '=', scan_id).select('packages').executeTakeFirst();
 
-/** What the comparison changes. */
+/** The columns that a comparison changes. */
 export const findCompared = (db: Db, { scan_id, ...app }: DueAdvisories) =>
   selectResults(db, app)
     .where('scan_id', '=', scan_id)
     .select(['coverage', 'truncated_groups', 'numbers'])
     .executeTakeFirst();
 
-/** Changes nothing if the app was scanned again meanwhile. */
+/** Changes nothing if the app was scanned again in the meantime. */
 export async function saveAdvisories(
   db: Db,
   { workspace_id, app_id, scan_id }: DueAdvisories,
@@ -216,7 +216,7 @@ export async function countIgnores(db: Db, app: AppKey): Promise<number> {
   return count;
 }
 
-/** Returns false if it is ignored already. */
+/** Returns false if the finding is already ignored. */
 export async function insertIgnore(db: Db, app: AppKey, ignore: NewIgnore): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('security_ignores')
@@ -226,7 +226,7 @@ export async function insertIgnore(db: Db, app: AppKey, ignore: NewIgnore): Prom
   return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
-/** Returns what was removed; undefined if it was not ignored. */
+/** Returns the removed ignore, or `undefined` if the finding was not ignored. */
 export const removeIgnore = (db: Db, { app }: AppAccess, fingerprint: string): Promise<IgnoreRow | undefined> =>
   db
     .deleteFrom('security_ignores')
@@ -246,7 +246,10 @@ export async function renameIgnore(db: Db, app: AppKey, from: string, to: string
     .execute();
 }
 
-/** `found`: what the scan found. `absent`: what it would have found, and did not. Others keep what is known of them. */
+/**
+ * `found` lists the ignored findings that the scan found, and `absent` those that it looked for but did not find. All
+ * other ignores stay unchanged.
+ */
 export async function saveAbsence(
   db: Db,
   { workspace_id, app_id }: AppKey,
@@ -266,7 +269,9 @@ export async function saveAbsence(
   await update({ absent_since: now }, absent);
 }
 
-/** Removes ignores of findings that were last found before a time. Returns how many, by app. */
+/**
+ * Removes ignores whose finding has been absent since before the given time. Returns the number removed for each app.
+ */
 export async function removeAbsentIgnores(
   db: Db,
   before: Date,

@@ -1,4 +1,4 @@
-// Tests the summary of a result in all languages.
+// Tests a result's summary in all languages.
 import { describe, expect, it } from 'vitest';
 import { languages } from './contract.ts';
 import type { CoverageOfGroups, StoredFinding, StoredGroups } from './groups.ts';
@@ -28,9 +28,9 @@ const some: StoredGroups = { ...nothing, secrets: [finding('high'), finding('low
 
 describe('the summary', () => {
   it('counts findings and headers, and says what was not looked at', () => {
-    expect(summarise('en', nothing, 0, allRan)).toBe('The scan found nothing to fix in what it looked at.');
+    expect(summarise('en', nothing, 0, allRan)).toBe('The scan found no problems in what it checked.');
     expect(summarise('en', some, 1, partly)).toBe(
-      'The scan found 2 problems, 1 of them critical or high. 1 security header can be improved. Not checked, or only in part: static.',
+      'The scan found 2 problems, 1 of them critical or high. 1 security header can be improved. Not checked, or only partially checked: static.',
     );
     expect(summarise('en', nothing, 2, allRan)).toBe('2 security headers can be improved.');
   });

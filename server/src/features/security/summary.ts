@@ -1,23 +1,23 @@
-// Owns the summary of a result: one to three sentences, made from counts, in the language that was asked for.
+// A result's summary: one to three sentences, built from counts, in the requested language.
 import type { Language } from './contract.ts';
 import { type CoverageOfGroups, findingGroups, groups, type StoredGroups } from './groups.ts';
 
 interface Texts {
   readonly none: string;
-  /** `total`: of all groups. `severe`: critical and high ones among them. */
+  /** `total` counts the findings in all groups, and `severe` those that are critical or high. */
   found(total: number, severe: number): string;
   headers(count: number): string;
-  /** Groups that were not looked at, or only in part. */
+  /** Names the groups that were skipped or only partially scanned. */
   incomplete(names: string): string;
 }
 
 const texts: Readonly<Record<Language, Texts>> = {
   en: {
-    none: 'The scan found nothing to fix in what it looked at.',
+    none: 'The scan found no problems in what it checked.',
     found: (total, severe) =>
       `The scan found ${total} ${total === 1 ? 'problem' : 'problems'}${severe > 0 ? `, ${severe} of them critical or high` : ''}.`,
     headers: (count) => `${count} security ${count === 1 ? 'header' : 'headers'} can be improved.`,
-    incomplete: (names) => `Not checked, or only in part: ${names}.`,
+    incomplete: (names) => `Not checked, or only partially checked: ${names}.`,
   },
   ja: {
     none: '調べた範囲では、修正が必要な点は見つかりませんでした。',
@@ -68,7 +68,7 @@ const texts: Readonly<Record<Language, Texts>> = {
   },
 };
 
-/** Groups are named as in the coverage header. */
+/** Groups have the same names as in the coverage header. */
 export function summarise(
   language: Language,
   found: StoredGroups,

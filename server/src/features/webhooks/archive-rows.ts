@@ -1,5 +1,5 @@
-// Owns the description of webhooks in an archive. Imported webhooks are disabled until their owner sets a new secret;
-// events that occur meanwhile are held.
+// Defines how webhooks are stored in an archive. Imported webhooks have no secret and stay off until their owner turns
+// them on. Events that occur in the meantime are kept as `missed`.
 import { z } from 'zod';
 import { ArchiveError } from '../../kit/archive/archive-error.ts';
 import { type ArchiveTable, counter, mayReferTo, newRowId, owner, refersTo, time } from '../../kit/archive/columns.ts';

@@ -1,4 +1,5 @@
-// One attempt, seen through the operation that makes one at once: what is sent, and what is kept of the answer.
+// Tests single attempts by using the test operation, which sends its request immediately. Covers the request, and the
+// part of the response that is kept.
 import { describe, expect, it } from 'vitest';
 import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 

@@ -1,4 +1,4 @@
-// Owns one attempt: the request that is sent, and what is kept of the response (docs/api/webhooks.md#deliveries).
+// One delivery attempt: its request, and the part of the response that is kept (docs/api/webhooks.md#deliveries).
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { describeErrorType, errorType, type Outcome } from '../../kit/outbound/outcome.ts';
 import { toStorableText } from '../../kit/text.ts';
@@ -8,7 +8,7 @@ import type { Signer } from './signing.ts';
 export interface DeliveryRequest {
   readonly delivery_id: string;
   readonly event_type: string;
-  /** Undefined for a test, which has no sequence number. */
+  /** Undefined for tests, which have no sequence number. */
   readonly sequence?: number;
   readonly attempt: number;
   readonly body: string;
@@ -21,7 +21,7 @@ export interface DeliveryAttempt {
   readonly status_code: number | null;
   readonly error_type: string | null;
   readonly response_body: string | null;
-  /** From the `Retry-After` of a 429 or 503; otherwise 0. */
+  /** Taken from the `Retry-After` header if the status is 429 or 503, otherwise 0. */
   readonly retryAfterMs: number;
 }
 
@@ -79,10 +79,11 @@ function readOutcome(outcome: Outcome, now: Date): DeliveryAttempt {
   };
 }
 
-/** At most 512 bytes, cut between characters. Invalid UTF-8 becomes U+FFFD. */
+/** Returns at most 512 bytes, cut between characters. Invalid UTF-8 becomes U+FFFD. */
 function truncateBody(body: Buffer, truncated: boolean): string {
+  if (body.length === 0) return ''; // most responses have no body
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  // With `stream`, the decoder leaves out an incomplete character at the end instead of replacing it.
+  // With `stream`, the decoder drops an incomplete character at the end instead of replacing it.
   let text = toStorableText(
     decoder.decode(body.subarray(0, maxResponseBytes), { stream: truncated || body.length > maxResponseBytes }),
   );
@@ -92,7 +93,7 @@ function truncateBody(body: Buffer, truncated: boolean): string {
 
 const maxRetryAfterMs = 12 * 60 * 60 * 1000;
 
-/** The header is a number of seconds or a date. Anything else is ignored. */
+/** Accepts a number of seconds or a date. Any other value is ignored. */
 function parseRetryAfter(header: string | undefined, now: Date): number {
   if (header === undefined) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime();
@@ -102,6 +103,8 @@ function parseRetryAfter(header: string | undefined, now: Date): number {
 /** The webhook's `last_error` after a failed attempt. */
 export function errorOf({ attempted_at, status_code, error_type, response_body }: DeliveryAttempt): LastError {
   const message =
-    status_code === null ? describeErrorType(error_type, timeoutMs) : `The endpoint answered ${status_code}.`;
+    status_code === null
+      ? describeErrorType(error_type, timeoutMs)
+      : `The endpoint responded with status ${status_code}.`;
   return { message, attempted_at: attempted_at.toISOString(), status_code, response_body, error_type };
 }

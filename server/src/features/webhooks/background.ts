@@ -1,5 +1,5 @@
-// Owns the background work of webhooks: attempting deliveries and recording the result on the webhook, warning mails, and
-// the jobs that resync, remove and rewrap.
+// Background work for webhooks: attempting deliveries and recording the results, sending warning mails, and the
+// maintenance jobs.
 import { auditService } from '../../core/audit/audit.ts';
 import { listResponsibleEmails } from '../../core/identity/members.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
@@ -36,11 +36,10 @@ interface WebhookAttempt extends AttemptSummary {
 
 const minuteMs = 60 * 1000;
 
-/** What is counted for metrics. */
-export interface DeliveryMetrics {
-  /** `outcome` is `delivered`, `status_4xx` and the like, or a type of error such as `timeout`. */
+interface DeliveryMetrics {
+  /** `outcome` is `delivered`, a status class such as `status_4xx`, or an error type such as `timeout`. */
   onAttempt(outcome: string, seconds: number): void;
-  /** How long after its event the first attempt of a delivery ended. */
+  /** The time from the event until the end of its delivery's first attempt. */
   onFirstAttempt(seconds: number): void;
 }
 
@@ -49,13 +48,17 @@ export type DeliveryDeps = AttemptDeps & DeliveryMetrics & { readonly mail: Mail
 export const deliveryQueueOf = (deps: DeliveryDeps): Queue<LoadedDelivery> => ({
   name: deliveryQueue,
   owner: 'webhook_id',
-  concurrency: 1_024, // an endpoint that never answers occupies a place for 10 s, so there must be many
+  concurrency: 1_024, // an unresponsive endpoint keeps a delivery busy for 10 s, so the limit is high
   perOwner: 4,
   globalLimits: { concurrencyKey: 'concurrency_key', perKey: 16 },
   asyncCommit: true,
+  byHand: {
+    retry: 'Redeliver it with redeliverAppDelivery or redeliverAgentDelivery, or replay the webhook.',
+    cancel: true,
+  },
   timeoutMs: 15_000,
   outcomeColumns: attemptColumns,
-  // For errors on our side only. The schedule for an endpoint that fails is in delivery.ts.
+  // Applies only to internal errors. The schedule for failing endpoints is in delivery.ts.
   retryMs: retries(1_000, 10_000, minuteMs, 10 * minuteMs, 60 * minuteMs, 60 * minuteMs),
   load: loadDeliveries,
   async run(delivery, { now, signal }) {
@@ -99,13 +102,13 @@ function countAttempt(metrics: DeliveryMetrics, delivery: DeliveryRow, attempt: 
 const columnsOf = (delivery: DeliveryRow) =>
   Object.fromEntries(Object.keys(attemptColumns).map((name) => [name, delivery[name as keyof DeliveryRow]]));
 
-/** Checks again under the webhook's lock: if it was turned on meanwhile, the claimed delivery simply runs again. */
+/** Checks again under the webhook's lock. If the webhook is on again, the claimed delivery runs again. */
 async function holdIfOff(db: Db, webhook_id: string): Promise<void> {
   const [webhook] = await lockWebhooks(db, [webhook_id]);
   if (webhook?.disabled_at != null) await holdDeliveries(db, [webhook_id]);
 }
 
-/** Updates the health of the webhooks whose attempts are being completed, in the transaction that completes them. */
+/** Updates the webhooks' health in the transaction that completes the attempts. */
 async function recordAttempts(db: Db, results: readonly WebhookAttempt[], mail: Mail): Promise<void> {
   const byWebhook = Map.groupBy(results, (result) => result.webhook_id);
   const now = new Date(Math.max(...results.map((result) => result.attempted_at.getTime())));
@@ -130,7 +133,7 @@ async function recordAttempts(db: Db, results: readonly WebhookAttempt[], mail: 
 const byTime = (results: readonly WebhookAttempt[]): WebhookAttempt[] =>
   results.toSorted((a, b) => a.attempted_at.getTime() - b.attempted_at.getTime());
 
-/** Audits each warning, and queues a mail to the app's owner and to the workspace's owner and admins. */
+/** Writes an audit entry for each warning, and queues mails to the app's owner and the workspace's owner and admins. */
 async function warn(db: Db, webhook: WebhookRow, { warnings }: HealthUpdate, mail: Mail, now: Date): Promise<void> {
   const { workspace_id, id: webhook_id, app_id } = webhook;
   for (const consecutive_failures of warnings) {
@@ -155,12 +158,13 @@ export const warningQueue = ({ mail, baseUrl }: { mail: Mail; baseUrl: string })
   owner: 'webhook_id',
   concurrency: 8,
   perOwner: 2,
+  byHand: { retry: true, cancel: true },
   timeoutMs: 30_000,
   retryMs: retries(10_000, minuteMs, 10 * minuteMs, 60 * minuteMs, 6 * 60 * minuteMs),
   async run({ email, webhook_id, consecutive_failures }, { db }) {
     const target = (await listTargets(db, [webhook_id])).get(webhook_id);
     if (target === undefined) return {};
-    const { host } = new URL(target.target_url); // the rest of a URL may be a secret
+    const { host } = new URL(target.target_url); // the path and query may contain a secret
     const isOff = consecutive_failures >= turnOffThreshold;
     const sent = await mail.send({
       to: email,
@@ -173,13 +177,13 @@ export const warningQueue = ({ mail, baseUrl }: { mail: Mail; baseUrl: string })
 });
 
 const failingText = (failures: number): string =>
-  `The last ${failures} deliveries of this webhook have failed. After ${turnOffThreshold} failures in a row the webhook is turned off. Its delivery log shows the error of every attempt.`;
-const turnedOffText = `The last ${turnOffThreshold} deliveries of this webhook have failed, so it was turned off. No event is lost: deliveries that were waiting are held for 7 days, and new events are kept as missed for 30 days.
+  `This webhook's last ${failures} deliveries failed. After ${turnOffThreshold} consecutive failures, the webhook is turned off. Its delivery log shows the error for each attempt.`;
+const turnedOffText = `This webhook's last ${turnOffThreshold} deliveries failed, so it was turned off. No events are lost: pending deliveries are held for 7 days, and new events are kept as missed deliveries for 30 days.
 
 What to do:
 1. Find the error in the webhook's delivery log and fix the endpoint.
-2. Turn the webhook on: update it with {"enabled": true}. Held deliveries are then sent.
-3. Replay the webhook to send the missed ones.`;
+2. Turn the webhook back on by updating it with {"enabled": true}. Held deliveries are then sent.
+3. Replay the webhook to send the missed deliveries.`;
 
 export interface WebhookJobDeps {
   readonly wake: Pick<WakeUps, 'notify'>;

@@ -1,22 +1,26 @@
-// Owns the shapes of webhooks and deliveries that a caller sees (docs/api/webhooks.md).
+// The request and response schemas for webhooks and deliveries (docs/api/webhooks.md).
 import { z } from 'zod';
-import type { JsonRow } from '../../core/auth/lookup.ts';
+import type { JsonRow } from '../../core/auth/request/lookup.ts';
 import {
   answer,
   body,
   clearable,
   count,
+  createdDate,
+  described,
   id,
   integer,
   list,
   oneOf,
   optional,
   pageQuery,
+  parameter,
   query,
   queryInteger,
   queryTime,
   text,
   timestamp,
+  updatedDate,
   urlText,
 } from '../../kit/http/shapes.ts';
 
@@ -26,46 +30,82 @@ export const webhookEvents = {
 } as const;
 export type Scope = keyof typeof webhookEvents;
 
+const errorTypeField = described(
+  z.string().nullable(),
+  'Why there was no response, such as `timeout` or `dns_error`; null if there was a response, see `status_code`.',
+  null,
+);
+
 export const LastError = answer('WebhookError', {
-  message: z.string(),
-  attempted_at: timestamp,
-  status_code: count.nullable(),
-  response_body: z.string().nullable().meta({ description: 'The first 512 bytes of the response body.' }),
-  error_type: z.string().nullable(),
+  message: described(z.string(), 'A sentence that says what went wrong.', 'The endpoint responded with status 500.'),
+  attempted_at: described(timestamp, 'When the attempt began.', '2026-11-15T09:30:00.000Z'),
+  status_code: described(count.nullable(), 'The HTTP status of the response; null if there was none.', 500),
+  response_body: described(z.string().nullable(), 'The first 512 bytes of the response body.', 'internal error'),
+  error_type: errorTypeField,
 });
 export type LastError = z.input<typeof LastError>;
 
 const commonFields = {
-  description: z.string().nullable(),
-  has_secret: z.boolean(),
-  last_trigger_time: timestamp.nullable(),
-  last_error: LastError.nullable(),
-  consecutive_failures: count,
-  disabled_at: timestamp.nullable(),
-  created_date: timestamp,
-  updated_date: timestamp,
-  secret: z
-    .string()
-    .nullable()
-    .optional()
-    .meta({ description: 'The signing secret. Only the response that creates it contains it.' }),
+  description: described(
+    z.string().nullable(),
+    'A note about the webhook; null if there is none.',
+    'Sends new orders to the kitchen display',
+  ),
+  has_secret: described(z.boolean(), 'Whether deliveries are signed.'),
+  last_trigger_time: described(
+    timestamp.nullable(),
+    'When the last attempt was made, successful or not; null before the first. Tests do not count.',
+    '2026-11-15T09:30:00.000Z',
+  ),
+  last_error: described(
+    LastError.nullable(),
+    'The error of the last attempt; null after a success and before the first attempt.',
+  ),
+  consecutive_failures: described(
+    count,
+    'The number of failed deliveries since the last success; at 20, the webhook is turned off.',
+    0,
+  ),
+  disabled_at: described(
+    timestamp.nullable(),
+    'When the webhook was turned off, for example after 20 failed deliveries in a row; null while it is on.',
+    null,
+  ),
+  created_date: createdDate,
+  updated_date: updatedDate,
+  secret: described(
+    z.string().nullable().optional(),
+    'The signing secret. Only the response that creates it contains it.',
+    'whsec_EXAMPLE',
+  ),
 };
 
+const targetUrlText = [
+  'The public https URL to which deliveries are sent.',
+  'https://hooks.example.com/plinth',
+] as const;
+
 export const Webhook = answer('Webhook', {
-  id,
-  target_url: z.string(),
-  events: z.array(oneOf(...webhookEvents.agent)),
+  id: described(id, 'The id of the webhook.', '0198c203-41ce-7395-8a6b-e7f20d9c5b38'),
+  target_url: described(z.string(), ...targetUrlText),
+  events: described(z.array(oneOf(...webhookEvents.agent)), 'The types of events that the webhook receives.', [
+    'message.completed',
+  ]),
   ...commonFields,
 });
 
 export const AppWebhook = answer('AppWebhook', {
-  id,
-  target_url: z.string(),
-  events: z.array(oneOf(...webhookEvents.app)),
-  entity_names: z
-    .array(z.string())
-    .nullable()
-    .meta({ description: 'The entities whose events the webhook receives. Null means all.' }),
+  id: described(id, 'The id of the webhook.', '0198c203-41ce-7395-8a6b-e7f20d9c5b38'),
+  target_url: described(z.string(), ...targetUrlText),
+  events: described(z.array(oneOf(...webhookEvents.app)), 'The types of events that the webhook receives.', [
+    'entity.created',
+    'entity.updated',
+  ]),
+  entity_names: described(
+    z.array(z.string()).nullable(),
+    'The entities whose events the webhook receives. Null means all.',
+    ['Order'],
+  ),
   ...commonFields,
 });
 
@@ -73,31 +113,78 @@ const eventList = <const Names extends readonly [string, ...string[]]>(names: Na
   list(oneOf(...names), 1, 100).transform((events) => [...new Set(events)] as string[]);
 
 const newFields = {
-  target_url: urlText,
-  description: optional(text(0, 500)),
-  generate_secret: optional(z.boolean()),
+  target_url: described(urlText, ...targetUrlText),
+  description: described(
+    optional(text(0, 500)),
+    'A note about the webhook.',
+    'Sends new orders to the kitchen display',
+  ),
+  generate_secret: described(
+    optional(z.boolean()),
+    'Whether to create a secret with which deliveries are signed; true by default.',
+  ),
 };
 const changeFields = {
-  target_url: optional(urlText),
-  description: clearable(text(0, 500)),
-  enabled: optional(z.boolean()),
-  signing: optional(oneOf('rotate', 'disable')),
+  target_url: described(
+    optional(urlText),
+    'The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on.',
+    'https://hooks.example.com/plinth',
+  ),
+  description: described(
+    clearable(text(0, 500)),
+    'A note about the webhook; null removes it.',
+    'Sends new orders to the kitchen display',
+  ),
+  enabled: described(
+    optional(z.boolean()),
+    'True turns the webhook on, resets `consecutive_failures` and sends held deliveries; false turns it off.',
+  ),
+  signing: described(
+    optional(oneOf('rotate', 'disable')),
+    '`rotate` creates a secret, which is returned once, and the previous one still signs for 24 hours; `disable` removes all secrets immediately.',
+  ),
 };
 export const entityNames = list(text(1, 64), 1, 100);
 
-export const NewWebhook = body({ ...newFields, events: eventList(webhookEvents.agent) });
+export const NewWebhook = body({
+  ...newFields,
+  events: described(
+    eventList(webhookEvents.agent),
+    'The types of events that the webhook receives; repeated names are merged.',
+    ['message.completed'],
+  ),
+});
 export const NewAppWebhook = body({
   ...newFields,
-  events: eventList(webhookEvents.app),
-  entity_names: clearable(entityNames),
+  events: described(
+    eventList(webhookEvents.app),
+    'The types of events that the webhook receives; repeated names are merged.',
+    ['entity.created', 'entity.updated'],
+  ),
+  entity_names: described(clearable(entityNames), 'The entities whose events the webhook receives; null means all.', [
+    'Order',
+  ]),
 });
 export type NewWebhook = z.output<typeof NewWebhook> & Partial<z.output<typeof NewAppWebhook>>;
 
-export const WebhookChange = body({ ...changeFields, events: optional(eventList(webhookEvents.agent)) });
+export const WebhookChange = body({
+  ...changeFields,
+  events: described(
+    optional(eventList(webhookEvents.agent)),
+    'The types of events that the webhook receives; repeated names are merged.',
+    ['message.completed'],
+  ),
+});
 export const AppWebhookChange = body({
   ...changeFields,
-  events: optional(eventList(webhookEvents.app)),
-  entity_names: clearable(entityNames),
+  events: described(
+    optional(eventList(webhookEvents.app)),
+    'The types of events that the webhook receives; repeated names are merged.',
+    ['entity.created', 'entity.updated'],
+  ),
+  entity_names: described(clearable(entityNames), 'The entities whose events the webhook receives; null means all.', [
+    'Order',
+  ]),
 });
 export type WebhookChange = z.output<typeof WebhookChange> & Partial<z.output<typeof AppWebhookChange>>;
 
@@ -119,7 +206,7 @@ export interface WebhookRow {
   readonly disabled_at: Date | null;
   readonly replay_until: Date | null;
   readonly resync_pending: boolean;
-  /** The person who created it; null if that was not recorded. Not part of what callers see. */
+  /** The user who created the webhook, or null if none was recorded. Not shown to callers. */
   readonly created_by_id: string | null;
   readonly created_date: Date;
   readonly updated_date: Date;
@@ -138,7 +225,7 @@ export function webhookFromJson(json: JsonRow<WebhookRow>): WebhookRow {
   };
 }
 
-/** `secret`: the plain text of the secret, for the one response that shows it. */
+/** `secret` is the plain-text secret, which is passed only for the one response that shows it. */
 export const presentWebhook = (webhook: WebhookRow, secret?: string): z.input<typeof Webhook> =>
   ({
     id: webhook.id,
@@ -157,10 +244,10 @@ export const presentWebhook = (webhook: WebhookRow, secret?: string): z.input<ty
   }) as z.input<typeof Webhook>;
 
 export const MemberWebhook = answer('MemberWebhook', {
-  scope: oneOf('agent', 'app').meta({ description: 'Whether the webhook receives events of an agent or of an app.' }),
-  app_id: id.meta({ description: 'The agent or app.' }),
-  app_name: z.string(),
-  webhook: z.union([Webhook, AppWebhook]),
+  scope: described(oneOf('agent', 'app'), 'Whether the webhook receives events of an agent or of an app.'),
+  app_id: described(id, 'The id of the agent or app that has the webhook.', '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e'),
+  app_name: described(z.string(), 'The name of the agent or app that has the webhook.', 'Order desk'),
+  webhook: described(z.union([Webhook, AppWebhook]), 'The webhook, without its secret.'),
 });
 
 export const presentMemberWebhook = (row: WebhookRow & { app_name: string }): z.input<typeof MemberWebhook> => ({
@@ -173,12 +260,20 @@ export const presentMemberWebhook = (row: WebhookRow & { app_name: string }): z.
 export const MemberWebhookQuery = query({ ...pageQuery });
 
 export const WebhookTest = answer('WebhookTest', {
-  ok: z.boolean(),
-  delivery_id: id,
-  status_code: count.nullable(),
-  error_type: z.string().nullable(),
-  response_body: z.string().nullable(),
-  duration_ms: count,
+  ok: described(z.boolean(), 'Whether the endpoint answered with a 2xx status within 10 seconds.'),
+  delivery_id: described(
+    id,
+    'The delivery id that was sent with the sample event; tests are not in the delivery log.',
+    '0198c204-0d7f-76b8-9c14-3be58a2f70d1',
+  ),
+  status_code: described(count.nullable(), 'The HTTP status of the response; null if there was none.', 200),
+  error_type: errorTypeField,
+  response_body: described(
+    z.string().nullable(),
+    'The first 512 bytes of the response body; null if there was no response.',
+    'internal error',
+  ),
+  duration_ms: described(count, 'How long the attempt took, in milliseconds.', 184),
 });
 
 // ---- deliveries
@@ -187,69 +282,160 @@ export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failed',
 const attemptKinds = ['scheduled', 'manual', 'replay'] as const;
 
 const deliveryFields = {
-  id,
-  webhook_id: id,
-  event_id: id,
-  event_type: z.string(),
-  sequence: count,
-  status: oneOf(...deliveryStatuses),
-  attempts_made: count,
-  next_attempt_at: timestamp.nullable(),
-  created_date: timestamp,
-  delivered_at: timestamp.nullable(),
-  last_status_code: count.nullable(),
+  id: described(
+    id,
+    'The id of the delivery, sent as `webhook-id` at every attempt.',
+    '0198c204-0d7f-76b8-9c14-3be58a2f70d1',
+  ),
+  webhook_id: described(
+    id,
+    'The id of the webhook to which the delivery belongs.',
+    '0198c203-41ce-7395-8a6b-e7f20d9c5b38',
+  ),
+  event_id: described(
+    id,
+    'The id of the event, which is also `id` in the payload.',
+    '0198c204-0d5e-7ad2-b861-08f4c7e93a5b',
+  ),
+  event_type: described(z.string(), 'The type of the event, which is also `type` in the payload.', 'entity.created'),
+  sequence: described(
+    count,
+    'The number of the delivery within its webhook, from 1, without gaps, in the order of events.',
+    118,
+  ),
+  status: described(
+    oneOf(...deliveryStatuses),
+    'The status of the delivery: for example `failed` after eight attempts, `held` or `missed` while the webhook is off.',
+  ),
+  attempts_made: described(count, 'The total number of attempts, including those by redelivery and replay.', 1),
+  next_attempt_at: described(
+    timestamp.nullable(),
+    'When the next attempt is due; null if none is planned, or one is running.',
+    '2026-11-15T09:35:00.000Z',
+  ),
+  created_date: described(timestamp, 'When the delivery was queued.', '2026-11-15T09:30:00.000Z'),
+  delivered_at: described(
+    timestamp.nullable(),
+    'When the last successful attempt was made; null if none has succeeded.',
+    '2026-11-15T09:30:00.000Z',
+  ),
+  last_status_code: described(
+    count.nullable(),
+    'The HTTP status of the response to the last attempt; null if there was no response or no attempt yet.',
+    200,
+  ),
 };
 
 export const Delivery = answer('WebhookDelivery', deliveryFields);
 
 const Attempt = answer('WebhookAttempt', {
-  number: count,
-  attempted_at: timestamp,
-  duration_ms: count,
-  status_code: count.nullable(),
-  error_type: z.string().nullable(),
-  response_body: z.string().nullable(),
-  kind: oneOf(...attemptKinds),
+  number: described(count, 'The number of the attempt, from 1.', 1),
+  attempted_at: described(timestamp, 'When the attempt began.', '2026-11-15T09:30:00.000Z'),
+  duration_ms: described(count, 'How long the attempt took, in milliseconds.', 184),
+  status_code: described(count.nullable(), 'The HTTP status of the response; null if there was none.', 500),
+  error_type: errorTypeField,
+  response_body: described(
+    z.string().nullable(),
+    'The first 512 bytes of the response body; null if there was no response or the attempt succeeded.',
+    'internal error',
+  ),
+  kind: described(
+    oneOf(...attemptKinds),
+    'What caused the attempt: the schedule, a redelivery (`manual`) or a replay.',
+  ),
 });
 export type Attempt = z.input<typeof Attempt>;
 
 export const DeliveryDetail = answer('WebhookDeliveryInFull', {
   ...deliveryFields,
-  payload: z.record(z.string(), z.unknown()),
-  attempts: z.array(Attempt).meta({ description: 'The newest 100 attempts.' }),
+  payload: described(
+    z.record(z.string(), z.unknown()),
+    'The body of the request, which is the same at every attempt.',
+    {
+      id: '0198c204-0d5e-7ad2-b861-08f4c7e93a5b',
+      type: 'entity.created',
+      created_at: '2026-11-15T09:30:00.000Z',
+      app_id: '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e',
+      entity_name: 'Order',
+      entity_id: '0198c208-5a92-7d1c-8f6e-b40e29a7c5d3',
+      data: { number: 1042, customer: 'Grace Hopper', total: 18.5 },
+      old_data: null,
+    },
+  ),
+  attempts: described(z.array(Attempt), 'The newest 100 attempts.'),
 });
 
 const sequence = queryInteger(0, Number.MAX_SAFE_INTEGER);
 
 export const DeliveryQuery = query({
   ...pageQuery,
-  status: oneOf(...deliveryStatuses).optional(),
-  event_type: z.string().optional(),
-  after_seq: sequence.optional(),
-  before_seq: sequence.optional(),
-  from: queryTime.optional(),
-  to: queryTime.optional(),
+  status: parameter(oneOf(...deliveryStatuses).optional(), 'Only deliveries with this status.'),
+  event_type: parameter(z.string().optional(), 'Only deliveries of events of this type.', 'entity.created'),
+  after_seq: parameter(
+    sequence.optional(),
+    'Only deliveries with a greater sequence number; the list then begins with the oldest.',
+    117,
+  ),
+  before_seq: parameter(sequence.optional(), 'Only deliveries with a smaller sequence number.', 132),
+  from: parameter(
+    queryTime.optional(),
+    'Only what was created at or after this time; UTC if the time has no zone.',
+    '2026-11-14T00:00:00.000Z',
+  ),
+  to: parameter(
+    queryTime.optional(),
+    'Only what was created at or before this time; UTC if the time has no zone.',
+    '2026-11-15T00:00:00.000Z',
+  ),
 });
 export type DeliveryQuery = z.output<typeof DeliveryQuery>;
 
-export const Redelivered = answer('Redelivered', { delivery_id: id, queued: z.literal(true) });
+export const AgentDeliveryQuery = query({
+  ...DeliveryQuery.shape,
+  event_type: described(z.string().optional(), 'Only deliveries of events of this type.', 'message.completed'),
+});
+
+export const Redelivered = answer('Redelivered', {
+  delivery_id: described(
+    id,
+    'The id of the delivery, which is the same at every attempt.',
+    '0198c204-0d7f-76b8-9c14-3be58a2f70d1',
+  ),
+  queued: described(z.literal(true), 'Always true; one attempt is made immediately.'),
+});
 
 const sequenceBound = optional(integer(0, Number.MAX_SAFE_INTEGER));
 
 export const Replay = body({
-  statuses: optional(list(oneOf('pending', 'delivered', 'failed', 'missed', 'expired'), 1, 5)),
-  from: optional(queryTime),
-  to: optional(queryTime),
-  after_seq: sequenceBound,
-  to_seq: sequenceBound,
-  limit: optional(integer(1, 10_000)),
+  statuses: described(
+    optional(list(oneOf('pending', 'delivered', 'failed', 'missed', 'expired'), 1, 5)),
+    'The statuses of the deliveries to send again; `failed` and `missed` by default.',
+    ['failed', 'missed'],
+  ),
+  from: described(optional(queryTime), 'Only deliveries created at or after this time.', '2026-11-14T00:00:00.000Z'),
+  to: described(optional(queryTime), 'Only deliveries created at or before this time.', '2026-11-15T00:00:00.000Z'),
+  after_seq: described(sequenceBound, 'Only deliveries whose sequence number is greater than this one.', 117),
+  to_seq: described(sequenceBound, 'Only deliveries up to this sequence number, inclusive.', 131),
+  limit: described(
+    optional(integer(1, 10_000)),
+    'The maximum number of deliveries to send again; 1,000 by default.',
+    1000,
+  ),
 });
 export type Replay = z.output<typeof Replay>;
 
 export const Replayed = answer('Replayed', {
-  queued: count,
-  first_seq: count.nullable(),
-  last_seq: count.nullable(),
+  queued: described(count, 'The number of deliveries that are sent again.', 14),
+  first_seq: described(
+    count.nullable(),
+    'The sequence number of the first delivery that is sent again; null if there is none.',
+    118,
+  ),
+  last_seq: described(
+    count.nullable(),
+    'The sequence number of the last delivery that is sent again; null if there is none.',
+    131,
+  ),
 });
 
 export interface DeliveryRow {

@@ -1,4 +1,4 @@
-// Deliveries end to end: events are published, workers deliver them, a real endpoint receives them over TLS.
+// Tests deliveries end to end: events are published, workers deliver them, and a real endpoint receives them over TLS.
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -277,7 +277,7 @@ describe('deletion', () => {
         await sql`select webhook_id from webhook_deliveries where webhook_id = ${webhook.id}
           union all select webhook_id from deleted_webhooks where webhook_id = ${webhook.id}`.execute(world.db)
       ).rows;
-    await expect.poll(left, { timeout: 25_000 }).toEqual([]);
+    await expect.poll(left).toEqual([]);
     expect(webhook.received()).toHaveLength(2);
   });
 
@@ -304,7 +304,7 @@ describe('deletion', () => {
 });
 
 describe('isolation', () => {
-  /** How many were under way at once, at most, by the endpoint's own count. */
+  /** Counts the endpoint's concurrent requests, and their maximum. */
   function counting(afterMs: number) {
     const seen = { now: 0, most: 0 };
     const behave = () => {

@@ -1,9 +1,10 @@
-// Owns deliveries: the retry schedule, what an attempt changes, and the operations redeliver and replay
+// Deliveries: the retry schedule, an attempt's effect, and the operations redeliver and replay
 // (docs/api/webhooks.md#deliveries).
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
+import { noNotes, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { DeliveryAttempt } from './attempt.ts';
@@ -11,21 +12,21 @@ import type { DeliveryRow, Replay, WebhookRow } from './contract.ts';
 import { queueRedelivery, queueReplay } from './store/delivery-queue.ts';
 import { lockWebhook, saveWebhook } from './store/webhooks.ts';
 
-/** The queue table of deliveries. Also the name of its wake-up. */
+/** The delivery queue's table, and the topic that wakes its workers. */
 export const deliveryQueue = 'webhook_deliveries';
 
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
-// The delays between the eight attempts.
+// The delays between a delivery's eight attempts.
 const retryDelaysMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs];
 
-/** ±10 %, so that deliveries that failed together are not all retried together. */
+/** Adds ±10% jitter, so deliveries that failed together are not retried together. */
 const withJitter = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
 
 const maxAttemptsKept = 100;
 
-/** The columns that an attempt changes, and when to attempt again. Undefined: the delivery is finished. */
+/** The columns that an attempt changes. `runAgainInMs` is undefined once the delivery is finished. */
 export interface DeliveryUpdate {
   readonly columns: Pick<
     DeliveryRow,
@@ -82,7 +83,7 @@ export function applyAttempt(delivery: DeliveryRow, attempt: DeliveryAttempt, no
   if (ok) return { columns: { ...common, status: 'delivered' } };
   const runAgainInMs = nextDelayMs(delivery, common.scheduled_attempts, attempt.retryAfterMs, now);
   if (runAgainInMs !== undefined) return { columns: { ...common, status: 'pending' }, runAgainInMs };
-  // A delivery that succeeded once stays `delivered`, even if sending it again did not succeed.
+  // A delivery that has succeeded stays `delivered`, even if a later attempt fails.
   return { columns: { ...common, status: delivery.delivered_at === null ? 'failed' : 'delivered' } };
 }
 
@@ -92,7 +93,7 @@ function nextDelayMs(
   retryAfterMs: number,
   now: Date,
 ): number | undefined {
-  // A redelivery is outside the schedule, which continues where it was.
+  // A redelivery is not part of the schedule, which continues afterwards where it left off.
   if (kind === 'manual') return resume_at === null ? undefined : Math.max(0, resume_at.getTime() - now.getTime());
   const delayMs = retryDelaysMs[attempts - 1];
   return delayMs === undefined ? undefined : Math.max(withJitter(delayMs), retryAfterMs);
@@ -104,9 +105,9 @@ type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
 type Notifier = Pick<WakeUps, 'notify'>;
 
 const webhookOff = () =>
-  new Problem('conflict', 'webhook_off', 'The webhook is off. Turn it on first: update it with {"enabled": true}.');
+  new Problem('conflict', 'webhook_off', 'The webhook is off. Turn it on first by updating it with {"enabled": true}.');
 
-/** Keeps the webhook from being turned off until the transaction ends. */
+/** Locks the webhook, so it can't be turned off until the transaction ends. */
 async function lockEnabledWebhook(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
   const locked = await lockWebhook(db, webhook);
   if (locked === undefined) throw notFound('webhook_not_found');
@@ -122,7 +123,7 @@ export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRo
       throw new Problem(
         'conflict',
         'delivery_in_progress',
-        'An attempt of this delivery is running. Retry when it has finished.',
+        'An attempt to send this delivery is already in progress. Retry after it finishes.',
       );
     const target = { kind: 'webhook', id: webhook.id };
     const after = { delivery_id: delivery.id, sequence: delivery.sequence };
@@ -133,18 +134,19 @@ export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRo
 
 const replayIntervalMs = 100;
 
-/** Starts after a replay that is still being sent, so that together they stay within ten deliveries per second. */
+/**
+ * Starts after any replay that is still being sent, so the two replays together send at most ten deliveries per second.
+ */
 export const replay = (db: Db, access: WebhookAccess, filter: Replay, wake: Notifier, now: Date) =>
   transaction(db, async (db) => {
     const webhook = await lockEnabledWebhook(db, access.webhook);
     const startAt = new Date(Math.max(now.getTime(), webhook.replay_until?.getTime() ?? 0));
     const queued = await queueReplay(db, webhook, filter, startAt, replayIntervalMs);
-    if (queued.length > 0) {
-      await saveWebhook(db, webhook, { replay_until: new Date(startAt.getTime() + queued.length * replayIntervalMs) });
-      afterCommit(db, () => wake.notify(deliveryQueue));
-    }
     const answer = { queued: queued.length, first_seq: queued[0] ?? null, last_seq: queued.at(-1) ?? null };
+    if (queued.length === 0) return unchanged(answer);
+    await saveWebhook(db, webhook, { replay_until: new Date(startAt.getTime() + queued.length * replayIntervalMs) });
+    afterCommit(db, () => wake.notify(deliveryQueue));
     const target = { kind: 'webhook', id: webhook.id };
     await audit(db, access, { type: 'webhook.replayed', target, app_id: access.app.id, after: answer }, now);
-    return answer;
+    return withNotes(answer, noNotes);
   });

@@ -1,5 +1,5 @@
-// Owns the tests of endpoints that fail: error types, retries, warnings, and deliveries that are held while a webhook is
-// off (docs/api/webhooks.md#failing-webhooks).
+// Tests failing endpoints: error types, retries, warnings, and deliveries that are held while a webhook is off
+// (docs/api/webhooks.md#failing-webhooks).
 import { createServer } from 'node:net';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ await world.startWorker();
 afterAll(() => mail.close());
 const numbers = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
 
-/** A port where nobody listens. */
+/** Returns a port that no process listens on. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, endpointAddress);
   await new Promise((resolve) => server.once('listening', resolve));
@@ -35,7 +35,7 @@ async function entriesOf(webhook: TestWebhook) {
   return rows.map((row) => row.entry);
 }
 
-/** Its first attempt takes ten seconds, while the other tests run. */
+/** This webhook's first attempt takes ten seconds, so it runs alongside the other tests. */
 const silent = await createWebhook();
 silent.respondWith(() => 'silence');
 beforeAll(() => silent.publishEvents());
@@ -43,7 +43,8 @@ beforeAll(() => silent.publishEvents());
 describe('a failing delivery', () => {
   it('gives up after eight attempts and counts one failure', async () => {
     const webhook = await createWebhook();
-    // The first wait, of 5 s, is made longer, so that this test is never too slow for it.
+    // `Retry-After` extends the first delay of 5 s, so the second attempt doesn't start before the test has made its
+    // checks.
     webhook.respondWith(() => ({ status: 503, body: 'no', headers: { 'retry-after': '60' } }));
     await webhook.publishEvents();
     const waits = [60, 300, 1800, 7200, 18_000, 36_000, 36_000];
@@ -52,7 +53,7 @@ describe('a failing delivery', () => {
       const [{ next_attempt_at }] = await webhook.listDeliveries();
       const waitsMs = Date.parse(next_attempt_at) - Date.parse((await webhook.get()).last_trigger_time);
       expect(waitsMs).toBeGreaterThan(seconds * 900);
-      expect(waitsMs).toBeLessThan(seconds * 1100 + 20_000); // and what the attempt took
+      expect(waitsMs).toBeLessThan(seconds * 1100 + 20_000); // plus the attempt's duration
       await webhook.makeDueNow();
     }
     await webhook.waitForDeliveries([{ status: 'failed', attempts_made: 8, next_attempt_at: null }]);
@@ -89,7 +90,7 @@ describe('a failing delivery', () => {
     const webhook = await createWebhook();
     webhook.respondWith(() => ({ status, headers: { 'retry-after': header() } }));
     await webhook.publishEvents();
-    /** Between the first attempt and the next: the one to come, or the one already webhook. */
+    /** The delay between the first two attempts. The second may not have been made yet. */
     const waitsMs = async () => {
       const [{ id }] = await webhook.listDeliveries();
       const { attempts, next_attempt_at } = (await webhook.call('GET', `/deliveries/${id}`)).body;
@@ -108,13 +109,14 @@ describe('a failing webhook', () => {
     await world.member(workspace, 'editor', 'bystander@example.com');
     const gone = await world.member(workspace, 'admin', 'deactivated@example.com');
     await world.db.updateTable('users').set({ deactivated_at: new Date() }).where('id', '=', gone.id).execute();
-    const stranger = await world.member(workspace, 'admin', 'unproven@example.com'); // gets no mail: it may be somebody else's
+    // This admin gets no mail, because the address is unverified and may belong to someone else.
+    const stranger = await world.member(workspace, 'admin', 'unproven@example.com');
     await world.db.updateTable('users').set({ email_verified_at: null }).where('id', '=', stranger.id).execute();
     const webhook = await createWebhook({}, { on: await world.appOf(keeper, workspace, { app_type: 'user_agent' }) });
     webhook.respondWith(() => ({ status: 500 }));
     await webhook.publishEvents(20);
 
-    // Off: what waited is held.
+    // The webhook is turned off, and its waiting deliveries are held.
     await expect.poll(async () => (await webhook.get()).disabled_at).not.toBeNull();
     expect(await webhook.get()).toMatchObject({ consecutive_failures: 20 });
     await webhook.waitForDeliveries(
@@ -127,7 +129,7 @@ describe('a failing webhook', () => {
       { type: 'webhook.turned_off', after: { consecutive_failures: 20 } },
     ]);
 
-    // Its owner, and the workspace's owner and active admins, know.
+    // The app's owner, the workspace's owner and the active admins get mail.
     await expect.poll(() => mail.inbox.length).toBe(12);
     for (const person of ['keeper@example.com', 'admin@example.com', 'owner@example.com'])
       expect(
@@ -142,7 +144,7 @@ describe('a failing webhook', () => {
     const { pathname } = new URL((await webhook.get()).target_url);
     for (const { text } of mail.inbox) expect(text).not.toContain(pathname);
 
-    // What happens now is numbered and kept, and not sent.
+    // New events are numbered and kept, but not sent.
     const before = webhook.received().length;
     await webhook.publishEvents(2);
     await expect
@@ -156,7 +158,7 @@ describe('a failing webhook', () => {
     await webhook.makeDueNow();
     expect(webhook.received()).toHaveLength(before);
 
-    // On again: what was held goes on in its order, but for what is too old.
+    // The webhook is turned back on. Held deliveries continue in order, except those that are too old.
     webhook.respondWith(() => ({}));
     await sql`update webhook_deliveries set created_date = now() - interval '8 days'
       where webhook_id = ${webhook.id} and sequence in (1, 7)`.execute(world.db);
@@ -231,7 +233,7 @@ it('a delivery queued for a webhook that is off when it is claimed is held, not 
   await withClaimsPaused(async () => {
     await webhook.publishEvents();
     await webhook.waitForDeliveries([{ status: 'pending' }]);
-    // As a fan-out leaves it that had read the webhook just before it was turned off.
+    // Simulates a fan-out that read the webhook just before it was turned off.
     await sql`update webhooks set disabled_at = now() where id = ${webhook.id}`.execute(world.db);
   });
   await webhook.waitForDeliveries([{ status: 'held', attempts_made: 0, next_attempt_at: null }]);
@@ -255,7 +257,7 @@ it('a delivery that a worker is about to hold is sent if its webhook is turned o
       world.db,
     );
     world.app.wake.notify('webhook_deliveries');
-    // The worker has read that it is off, and wants to hold what it claimed.
+    // The worker has read that the webhook is off. To hold the claimed delivery, it now waits for the webhook's lock.
     await expect.poll(waiting).toBe(1);
   });
   await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 1 }]);
@@ -305,15 +307,18 @@ describe('last_error', () => {
     const inside = await createWebhook();
     await sql`update webhooks set target_url = 'https://inner.outside.test/' where id = ${inside.id}`.execute(world.db);
     const failures: [TestWebhook, object][] = [
-      [silent, { error_type: 'timeout', message: 'The endpoint did not answer within 10 seconds.' }],
-      [cut, { error_type: 'connection_reset', message: 'The endpoint closed the connection before it answered.' }],
+      [silent, { error_type: 'timeout', message: 'The endpoint did not respond within 10 seconds.' }],
+      [cut, { error_type: 'connection_reset', message: 'The endpoint closed the connection before responding.' }],
       [
         await createWebhook({ target_url: `https://hook.outside.test:${await freePort()}/` }),
         { error_type: 'connection_refused', message: 'The endpoint refused the connection.' },
       ],
       [
         await createWebhook({ target_url: `https://hook.outside.test:${untrusted.port}/` }),
-        { error_type: 'tls_error', message: 'No TLS connection could be made. Check the certificate of the endpoint.' },
+        {
+          error_type: 'tls_error',
+          message: "A TLS connection could not be established. Check the endpoint's certificate.",
+        },
       ],
       [
         await createWebhook({ target_url: `https://hook.outside.test:${babbler.port}/` }),
@@ -321,20 +326,23 @@ describe('last_error', () => {
       ],
       [
         await createWebhook({ target_url: url('/', 'gone') }),
-        { error_type: 'dns_error', message: 'The host name of the endpoint could not be resolved.' },
+        { error_type: 'dns_error', message: "The endpoint's host name could not be resolved." },
       ],
       [
         await createWebhook({ target_url: url('/', 'broken') }),
-        { error_type: 'dns_error', message: 'The host name of the endpoint could not be resolved.' },
+        { error_type: 'dns_error', message: "The endpoint's host name could not be resolved." },
       ],
       [inside, { error_type: 'address_not_allowed', message: 'The endpoint does not resolve to a public address.' }],
-      [moved, { status_code: 302, response_body: 'over there', message: 'The endpoint answered 302.' }],
-      [broken, { status_code: 500, response_body: 'x'.repeat(256), message: 'The endpoint answered 500.' }],
-      [gone, { status_code: 410, response_body: '', message: 'The endpoint answered 410.' }],
+      [moved, { status_code: 302, response_body: 'over there', message: 'The endpoint responded with status 302.' }],
+      [
+        broken,
+        { status_code: 500, response_body: 'x'.repeat(256), message: 'The endpoint responded with status 500.' },
+      ],
+      [gone, { status_code: 410, response_body: '', message: 'The endpoint responded with status 410.' }],
     ];
     for (const [webhook] of failures) if (webhook !== silent) await webhook.publishEvents();
     for (const [webhook, said] of failures) {
-      await expect.poll(async () => (await webhook.get()).last_error, { timeout: 20_000 }).not.toBeNull();
+      await expect.poll(async () => (await webhook.get()).last_error).not.toBeNull();
       const { last_error, last_trigger_time, consecutive_failures } = await webhook.get();
       const none = { status_code: null, response_body: null, error_type: null };
       expect(last_error).toEqual({ ...none, attempted_at: last_trigger_time, ...said });

@@ -1,4 +1,4 @@
-// Owns the fan-out: one event becomes one body and a numbered delivery for each webhook that subscribes to it
+// The fan-out, which turns an event into one body and a numbered delivery for each subscribed webhook
 // (docs/api/webhooks.md#events).
 import {
   listenAfterCommit,
@@ -20,7 +20,10 @@ type WebhookEvent = Event<MessageEvent | RecordEvent>;
 
 const appIdOf = ({ payload }: WebhookEvent): string => ('agent_id' in payload ? payload.agent_id : payload.app_id);
 
-/** The exact bytes that are sent. The event log is `jsonb`, which loses the order of keys, so it is set here. */
+/**
+ * Returns the exact bytes to send. The event log is `jsonb`, which doesn't preserve key order, so the order is set
+ * here.
+ */
 function bodyOf(event: WebhookEvent): string {
   const { payload } = event;
   const presented =
@@ -28,20 +31,23 @@ function bodyOf(event: WebhookEvent): string {
   return JSON.stringify(presented);
 }
 
-/** A webhook never receives an event from before it was created, even if that event is dispatched later. */
+/**
+ * A webhook never receives an event that occurred before the webhook was created, even if the event is dispatched
+ * later.
+ */
 const isSubscribed = (webhook: SubscribedWebhook, { name, occurred_at, payload }: WebhookEvent): boolean =>
   webhook.events.includes(name) &&
   occurred_at >= webhook.created_date &&
   ('agent_id' in payload || webhook.entity_names === null || webhook.entity_names.includes(payload.entity_name));
 
-/** Deliveries of a workspace to the same host share a limit on how many run at once. */
+/** A workspace's deliveries to the same host share a concurrency limit. */
 export const concurrencyKeyOf = ({
   workspace_id,
   target_url,
 }: Pick<WebhookRow, 'workspace_id' | 'target_url'>): string =>
   `${workspace_id} ${new URL(target_url).hostname.replace(/\.$/, '')}`;
 
-/** Events become deliveries, and those become attempts in this process, as far as the limits allow. */
+/** Turns events into deliveries, and attempts as many of them in this process as the limits allow. */
 export const listenForDeliveries = (wake: Pick<WakeUps, 'notify'>) =>
   listenAfterCommit([...webhookEvents.agent, ...webhookEvents.app], {
     read: (events) => selectSubscribed([...new Set(events.map(appIdOf))]),
@@ -60,7 +66,7 @@ export const listenForDeliveries = (wake: Pick<WakeUps, 'notify'>) =>
     },
   });
 
-/** An older delivery of the same webhook may be claimed too: its body is not among `bodies`. */
+/** The claim may include one of the webhook's older deliveries, whose body is not in `bodies`. */
 function attachTarget(
   row: LoadedDelivery,
   targets: readonly DeliveryTarget[],
@@ -70,7 +76,7 @@ function attachTarget(
   return target === undefined || body === undefined ? undefined : { ...row, target, body };
 }
 
-/** For one batch of events, in log order. */
+/** Handles one batch of events, in log order. */
 function fanOut(events: readonly WebhookEvent[], webhooks: readonly SubscribedWebhook[]) {
   const subscribers = Map.groupBy(webhooks, (webhook) => webhook.app_id);
   const deliveries = events.flatMap((event) =>

@@ -1,4 +1,4 @@
-// Tests how attempts change a webhook's health, and the schedule of a delivery. Both are pure functions.
+// Tests two pure functions: how attempts affect a webhook's health, and how a delivery is scheduled.
 import { describe, expect, it } from 'vitest';
 import type { DeliveryAttempt as Made } from './attempt.ts';
 import type { DeliveryRow, LastError } from './contract.ts';
@@ -9,7 +9,7 @@ const start = Date.parse('2026-11-14T09:30:00Z');
 const at = (seconds: number) => new Date(start + seconds * 1000);
 const fresh: WebhookHealth = { last_trigger_time: null, last_error: null, consecutive_failures: 0, disabled_at: null };
 const errorAt = (seconds: number): LastError => ({
-  message: 'The endpoint answered 500.',
+  message: 'The endpoint responded with status 500.',
   attempted_at: at(seconds).toISOString(),
   status_code: 500,
   response_body: '',
@@ -44,7 +44,7 @@ describe('the health of a webhook', () => {
     expect(applyAttempts(fresh, attempts, at(9)).consecutive_failures).toBe(consecutive_failures);
   });
 
-  it('counts exactly 20 failures, also if more deliveries fail together, or after the webhook was turned off', () => {
+  it('counts exactly 20 failures, even if more deliveries fail together, or after the webhook was turned off', () => {
     const together = applyAttempts(fresh, firsts(25), at(30));
     expect(together).toMatchObject({ consecutive_failures: 20, disabled_at: at(30) });
     expect(applyAttempts(together, [first(31), first(32)], at(33))).toMatchObject({

@@ -1,5 +1,5 @@
-// Owns the health of a webhook: its consecutive failures, when people are warned, and when it is turned off
-// (docs/api/webhooks.md#failing-webhooks). Pure.
+// A webhook's health: its consecutive failures, when to send warnings, and when to turn it off
+// (docs/api/webhooks.md#failing-webhooks). All functions are pure.
 import type { LastError } from './contract.ts';
 
 export interface WebhookHealth {
@@ -11,9 +11,9 @@ export interface WebhookHealth {
 
 export interface AttemptSummary {
   readonly attempted_at: Date;
-  /** Null: the attempt succeeded. */
+  /** Null if the attempt succeeded. */
   readonly error: LastError | null;
-  /** The first failed attempt of its delivery. Failed deliveries are counted, not failed attempts. */
+  /** True for a delivery's first failed attempt. Failed deliveries are counted, not failed attempts. */
   readonly isFirstFailure: boolean;
 }
 
@@ -21,13 +21,13 @@ export const turnOffThreshold = 20;
 const warningThresholds = [10, 15, 18];
 
 export interface HealthUpdate extends WebhookHealth {
-  /** The numbers of consecutive failures at which people are warned. 20 turns the webhook off. */
+  /** The failure counts at which a warning is sent. At 20 the webhook is turned off. */
   readonly warnings: readonly number[];
 }
 
 /**
- * Applies attempts in the order they were made. Example: 9 consecutive failures, then two deliveries fail for the first
- * time and one of them fails again: 9 → 10 (warning) → 11 → 11. A success then sets 0.
+ * Applies attempts in chronological order. Example: after 9 consecutive failures, two deliveries fail for the first
+ * time, and then one of them fails again. The count changes 9 → 10 (warning) → 11 → 11. A success resets it to 0.
  */
 export function applyAttempts(health: WebhookHealth, attempts: readonly AttemptSummary[], now: Date): HealthUpdate {
   const warnings: number[] = [];
@@ -36,7 +36,7 @@ export function applyAttempts(health: WebhookHealth, attempts: readonly AttemptS
     if (last_trigger_time === null || attempted_at > last_trigger_time) last_trigger_time = attempted_at;
     last_error = error;
     if (error === null) consecutive_failures = 0;
-    // Attempts that were running when the webhook was turned off are no longer counted.
+    // Attempts already running when the webhook was turned off are not counted.
     else if (counts && disabled_at === null) {
       consecutive_failures += 1;
       if (warningThresholds.includes(consecutive_failures)) warnings.push(consecutive_failures);

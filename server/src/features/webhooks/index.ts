@@ -1,6 +1,7 @@
-// The entry point of webhooks: endpoints that receive the events of agents and apps, and the log of every delivery.
+// The entry point of webhooks, which send agents' and apps' events to endpoints and log every delivery.
 import type { Mail } from '../../gateways/mail/index.ts';
-import { type DeliveryMetrics, deliveryQueueOf, type WebhookJobDeps, warningQueue, webhookJobs } from './background.ts';
+import type { Metrics } from '../../kit/metrics.ts';
+import { deliveryQueueOf, type WebhookJobDeps, warningQueue, webhookJobs } from './background.ts';
 import { listenForDeliveries } from './fan-out.ts';
 import { type WebhookDeps, webhookRoutes } from './routes.ts';
 import { createSigner } from './signing.ts';
@@ -9,17 +10,29 @@ import { pauseWebhooksOf } from './webhook.ts';
 export { webhookArchiveTables } from './archive-rows.ts';
 
 type WebhookFeatureDeps = Omit<WebhookDeps, 'signer'> &
-  WebhookJobDeps &
-  DeliveryMetrics & { readonly mail: Mail; readonly baseUrl: string };
+  WebhookJobDeps & { readonly mail: Mail; readonly baseUrl: string; readonly metrics: Metrics };
 
-export function webhooks(external: WebhookFeatureDeps) {
-  const deps = { ...external, signer: createSigner(external.secrets) };
+export function webhooks({ metrics, ...external }: WebhookFeatureDeps) {
+  const deps = {
+    ...external,
+    signer: createSigner(external.secrets),
+    onAttempt: metrics.addOutcomes(
+      'plinth_webhook_attempt',
+      'Attempts to deliver to a webhook, by outcome',
+      [0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ),
+    onFirstAttempt: metrics.addHistogram(
+      'plinth_webhook_first_attempt_seconds',
+      'Time from an event to the end of the first attempt to deliver it',
+      [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+    ),
+  };
   return {
     routes: webhookRoutes(deps),
     listeners: [listenForDeliveries(deps.wake)],
     queues: [deliveryQueueOf(deps), warningQueue(deps)],
     jobs: webhookJobs(deps),
-    /** What the members feature needs to turn off the webhooks of a member who is removed. */
+    /** Lets the members feature turn off a removed member's webhooks. */
     pauseWebhooksOf,
   };
 }

@@ -1,4 +1,4 @@
-// Webhooks with large logs: no operation changes or reads the whole log in one statement.
+// Tests that, with large logs, no operation changes or reads the whole log in one statement.
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
@@ -6,7 +6,7 @@ import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 const { world, createWebhook, url, withClaimsPaused } = await startWebhookScene();
 await world.startWorker();
 
-/** Inserts deliveries directly, as copies of the first. */
+/** Inserts copies of the first delivery directly into the table. */
 const insertDeliveries = async (id: string, count: number, status: string, dueInHours: number | null = null) => {
   await sql`with first as (
       select workspace_id, webhook_id, event_id, event_type, concurrency_key from webhook_deliveries where webhook_id = ${id} limit 1),
@@ -42,7 +42,7 @@ it('queued deliveries are held and resumed in batches, until none is left', asyn
     expect(rows[0]?.in_order).toBe(true);
     await webhook.call('DELETE');
   });
-  await expect.poll(() => statuses(webhook.id), { timeout: 30_000 }).toEqual({});
+  await expect.poll(() => statuses(webhook.id)).toEqual({});
 });
 
 it('the whole log of a deleted webhook is removed, and bodies once no other webhook of the app exists', async () => {
@@ -55,10 +55,10 @@ it('the whole log of a deleted webhook is removed, and bodies once no other webh
       .length;
   await insertDeliveries(first.id, 6_000, 'missed');
   await first.call('DELETE');
-  await expect.poll(() => statuses(first.id), { timeout: 30_000 }).toEqual({});
+  await expect.poll(() => statuses(first.id)).toEqual({});
   expect(await bodies()).toBe(1);
   await second.call('DELETE');
-  await expect.poll(bodies, { timeout: 30_000 }).toBe(0);
+  await expect.poll(bodies).toBe(0);
 });
 
 it('a redelivery is sent before a backlog', async () => {

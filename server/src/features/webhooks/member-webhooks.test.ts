@@ -6,7 +6,7 @@ import { newId } from '../../kit/ids.ts';
 
 const world = await startWorld();
 
-/** A workspace with an agent and an app, and an editor who creates webhooks. */
+/** A workspace with an agent, an app, and an editor who creates webhooks. */
 async function createPlace() {
   const owner = await world.person(`${newId()}@example.com`);
   const id = await world.workspace(owner);

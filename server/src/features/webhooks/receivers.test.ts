@@ -1,4 +1,4 @@
-// Tests the recipes for receivers in docs/guides/receivers, each in its own process, with real deliveries.
+// Tests the example receivers in docs/guides/receivers, each in its own process, with real deliveries.
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ await world.startWorker();
 const folder = mkdtempSync(join(tmpdir(), 'receivers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Publishes a message event and returns the request that the endpoint of the webhook received. */
+/** Publishes a message event and returns the request that the webhook's endpoint received. */
 async function delivered(webhook: TestWebhook): Promise<ReceivedRequest> {
   const before = webhook.received().length;
   const event = messageEvent(webhook.app, 'grüße\n"quoted" 💥 $(echo) `echo` %s \\');
@@ -138,7 +138,7 @@ describe('missing.ts', () => {
   it('lists each sequence number that the receiver lacks with its status: delivered, missed, pending or forgotten', async () => {
     const webhook = await createWebhook();
     await webhook.publishEvents(130);
-    await expect.poll(() => webhook.received().length, { timeout: 25_000 }).toBe(130);
+    await expect.poll(() => webhook.received().length).toBe(130);
     await expect
       .poll(async () => (await webhook.call('GET', '/deliveries?status=delivered&limit=1')).body.items[0]?.sequence)
       .toBe(130);

@@ -1,4 +1,4 @@
-// Owns the tests of redelivering one delivery and of replaying many in order (docs/api/webhooks.md#replay).
+// Tests redelivering a single delivery, and replaying many deliveries in order (docs/api/webhooks.md#replay).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWebhookScene, type TestWebhook } from '../../../test/support/webhook-receiver.ts';
@@ -11,7 +11,7 @@ const attemptsOf = async (webhook: TestWebhook, id: string) =>
   (await webhook.call('GET', `/deliveries/${id}`)).body.attempts;
 const failing = () => ({ status: 503, headers: { 'retry-after': '3600' } });
 
-/** A webhook with so many deliveries; those of these numbers have another status. */
+/** Creates a webhook with `count` deliveries. `others` maps sequence numbers to a different status. */
 async function createWithDeliveries(
   count: number,
   others: Record<number, 'failed' | 'missed' | 'expired' | 'pending'> = {},
@@ -121,7 +121,7 @@ describe('redeliverAgentDelivery', () => {
 
 describe('replayAgentWebhook', () => {
   const replay = (webhook: TestWebhook, body: object = {}) => webhook.call('POST', '/replay', { body });
-  /** What is queued, in the order it will be sent, and how far apart. */
+  /** The queued deliveries in sending order, and the gaps between them in milliseconds. */
   const queued = async (webhook: TestWebhook) =>
     (
       await sql<{ sequence: number; gap: number | null }>`select sequence,
@@ -150,7 +150,7 @@ describe('replayAgentWebhook', () => {
     expect(await attemptsOf(webhook, second.id)).toMatchObject([{ kind: 'scheduled' }, { kind: 'replay' }]);
   });
 
-  it('queues behind an earlier replay, so that both together stay within ten per second', async () => {
+  it('queues behind an earlier replay, so both together stay within ten per second', async () => {
     const webhook = await createWithDeliveries(6, { 1: 'failed', 2: 'failed', 3: 'missed', 4: 'missed' });
     await withClaimsPaused(async () => {
       await replay(webhook, { statuses: ['missed'] });
@@ -191,7 +191,7 @@ describe('replayAgentWebhook', () => {
     await webhook.waitForDeliveries([{ status: 'failed' }, { status: 'delivered' }]);
   });
 
-  it('sends pending deliveries now, ten per second, and goes on counting their attempts', async () => {
+  it('sends pending deliveries now, ten per second, and continues counting their attempts', async () => {
     const webhook = await createWebhook();
     webhook.respondWith(failing);
     await webhook.publishEvents(3);

@@ -1,20 +1,15 @@
-// Owns the HTTP contract of webhooks: ten operations for the webhooks of agents, the same ten for those of apps, and the
-// list of the webhooks that a member created.
+// The HTTP contract for webhooks: ten operations for agent webhooks, the same ten for app webhooks, and the list
+// of webhooks that a member created.
 
 import { z } from 'zod';
 import { writeCredentials } from '../../core/auth/credentials.ts';
+import { agentAs, appAs } from '../../core/auth/guards/app.ts';
+import type { Guard } from '../../core/auth/guards/guard.ts';
+import { nestedAppRow, nestedResource } from '../../core/auth/guards/row.ts';
+import { unlimitedToken, workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { type Limit, perMinute } from '../../core/auth/limits.ts';
 import type { GatedFeature } from '../../core/auth/plans.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import {
-  agentAs,
-  appAs,
-  type Guard,
-  nestedAppRow,
-  nestedResource,
-  unlimitedToken,
-  workspaceAs,
-} from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { checkTarget, type TargetRules } from '../../kit/http/check-url.ts';
@@ -23,6 +18,7 @@ import { items, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { AttemptDeps } from './attempt.ts';
 import {
+  AgentDeliveryQuery,
   AppWebhook,
   AppWebhookChange,
   Delivery,
@@ -56,7 +52,7 @@ export interface WebhookDeps extends AttemptDeps, TargetRules {
   readonly wake: Pick<WakeUps, 'notify'>;
 }
 
-/** What differs between webhooks of agents and of apps. */
+/** The differences between agent webhooks and app webhooks. */
 interface Variant {
   readonly scope: Scope;
   readonly noun: 'Agent' | 'App';
@@ -70,6 +66,7 @@ interface Variant {
     readonly webhook: typeof Webhook;
     readonly created: typeof NewWebhook;
     readonly changed: typeof WebhookChange;
+    readonly deliveries: typeof DeliveryQuery;
   };
 }
 
@@ -82,7 +79,7 @@ const agentVariant: Variant = {
   guard: agentAs('editor'),
   plan: 'agent_webhooks',
   updateLimit: perMinute(100, 'caller', { scaledBy: 'never' }),
-  shapes: { webhook: Webhook, created: NewWebhook, changed: WebhookChange },
+  shapes: { webhook: Webhook, created: NewWebhook, changed: WebhookChange, deliveries: AgentDeliveryQuery },
 };
 
 const appVariant: Variant = {
@@ -93,8 +90,13 @@ const appVariant: Variant = {
   base: '/api/apps/{app_id}/webhooks',
   guard: appAs('editor'),
   updateLimit: perMinute(100, 'caller'),
-  // These shapes have one more field, `entity_names`.
-  shapes: { webhook: AppWebhook, created: NewAppWebhook, changed: AppWebhookChange } as unknown as Variant['shapes'],
+  // App webhooks have one more field, `entity_names`.
+  shapes: {
+    webhook: AppWebhook,
+    created: NewAppWebhook,
+    changed: AppWebhookChange,
+    deliveries: DeliveryQuery,
+  } as unknown as Variant['shapes'],
 };
 
 export const webhookRoutes = (deps: WebhookDeps): Route[] => [
@@ -107,8 +109,15 @@ const memberWebhooksRoute = (cursors: Cursors): Route =>
     name: 'listMemberWebhooks',
     method: 'GET',
     path: '/api/workspace/members/{email}/webhooks',
+    parameterTexts: {
+      email: {
+        text: 'The e-mail address of the member, or of a former member who created webhooks, percent-encoded.',
+        example: 'grace@example.com',
+      },
+    },
     summary: 'List the webhooks that a member created in the workspace, newest first',
-    description: 'Of all agents and apps, also of those in the trash. Also for a former member who created webhooks.',
+    description:
+      'Lists the webhooks of all agents and apps, including those in the trash. Works for a former member who created webhooks, too.',
     credentials: writeCredentials,
     access: nestedResource(unlimitedToken(workspaceAs('admin')), 'member', findWebhookCreator, 'email'),
     limit: perMinute(60, 'workspace'),
@@ -167,7 +176,8 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     answers: { 200: variant.shapes.webhook },
     refusals: [{ status: 409, code: 'limit_reached' }],
     precheck: ({ body }) => checkTarget(deps, body.target_url, ['body', 'target_url']),
-    handle: ({ db, access, body, now }) => createWebhook(db, access, variant.scope, body, deps.secrets, now),
+    handle: ({ db, access, body, now }) =>
+      createWebhook(db, deps.secrets, access, { scope: variant.scope, input: body }, now),
   }),
   route({
     name: `get${variant.noun}Webhook`,
@@ -187,7 +197,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     path: `${variant.base}/{webhook_id}`,
     summary: `Change a webhook of ${variant.owner}; fields that are not sent keep their value`,
     description:
-      '`enabled: true` turns the webhook on, resets `consecutive_failures` and sends held deliveries. The header `X-Webhook-Held` is the number of held deliveries that are sent, `X-Webhook-Missed` the number of missed ones; a replay sends those. `signing: rotate` creates a new secret, shown once in `secret`; the previous one still signs for 24 hours. The whole body is applied, or nothing.',
+      '`enabled: true` turns the webhook on, resets `consecutive_failures` and sends held deliveries. The header `X-Webhook-Held` is the number of held deliveries that are sent, `X-Webhook-Missed` the number of missed ones; a replay sends those. `signing: rotate` creates a new secret, shown once in `secret`; the previous one still signs for 24 hours. Either the whole body is applied or nothing.',
     credentials: writeCredentials,
     access: webhookGuard(variant),
     plan: variant.plan,
@@ -195,6 +205,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     work: 'outside',
     secretFields: ['secret'],
     body: variant.shapes.changed,
+    idempotency: 'optional',
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: variant.shapes.webhook },
     refusals: [notFound],
@@ -209,6 +220,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     credentials: writeCredentials,
     access: webhookGuard(variant),
     limit: writeLimit,
+    repeat: 'safe',
     audits: ['webhook.deleted'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => deleteWebhook(db, access, now),
@@ -219,7 +231,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     method: 'POST',
     path: `${variant.base}/{webhook_id}/test`,
     summary: `Test a webhook of ${variant.owner}: send a sample event now and return the response`,
-    description: 'Works while the webhook is off, uses no sequence number, and changes nothing on the webhook.',
+    description: 'The test works while the webhook is off, uses no sequence number, and does not change the webhook.',
     credentials: writeCredentials,
     access: webhookGuard(variant),
     plan: variant.plan,
@@ -238,13 +250,18 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     path: `${variant.base}/{webhook_id}/deliveries`,
     summary: `List or find deliveries of a webhook of ${variant.owner}, by status, event and time`,
     description:
-      'Those that failed have `status=failed`. Ordered by sequence number, newest first; oldest first if `after_seq` is sent. Kept for 30 days.',
+      'To find those that failed, send `status=failed`. Deliveries are ordered by sequence number, newest first, or oldest first if `after_seq` is sent, and are kept for 30 days.',
     credentials: writeCredentials,
     access: webhookGuard(variant),
     limit: perMinute(100, 'caller'),
     work: 'slow',
-    query: DeliveryQuery,
-    answers: { 200: items(Delivery) },
+    query: variant.shapes.deliveries,
+    answers: {
+      200: items(
+        Delivery,
+        'The deliveries of this page by sequence, newest first, or oldest first if `after_seq` was sent.',
+      ),
+    },
     refusals: [cursorRefusal],
     handle: async ({ db, access, query, now }) => {
       const { limit, cursor, ...filters } = query;
@@ -272,7 +289,7 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `redeliver${variant.noun}Delivery`,
     method: 'POST',
     path: `${variant.base}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
-    summary: `Send one delivery of a webhook of ${variant.owner} again at once, outside its schedule`,
+    summary: `Send one delivery of a webhook of ${variant.owner} again immediately, outside its schedule`,
     description: 'The delivery id, sequence number and body stay the same.',
     needsWorker: true,
     credentials: writeCredentials,
@@ -291,7 +308,7 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     path: `${variant.base}/{webhook_id}/replay`,
     summary: `Send failed and missed deliveries of a webhook of ${variant.owner} again, in sequence order`,
     description:
-      'At most ten per second. Delivery ids, sequence numbers and bodies stay the same; each delivery starts a new retry schedule. `statuses` may also contain `delivered` and `expired`.',
+      'At most ten deliveries are sent per second. Their ids, sequence numbers and bodies stay the same; each delivery starts a new retry schedule. `statuses` may also contain `delivered` and `expired`.',
     needsWorker: true,
     credentials: writeCredentials,
     access: webhookGuard(variant),

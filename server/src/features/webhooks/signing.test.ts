@@ -1,4 +1,4 @@
-// Tests signatures against independent values: the test vector that Standard Webhooks publishes, and plain HMAC.
+// Tests signatures against independent values: the published Standard Webhooks test vector, and plain HMAC.
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createSecrets } from '../../kit/secrets.ts';

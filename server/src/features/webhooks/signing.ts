@@ -1,4 +1,4 @@
-// Owns signing secrets and the signature headers of a delivery (docs/api/webhooks.md#signatures).
+// Signs secrets and a delivery's signature headers (docs/api/webhooks.md#signatures).
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { WebhookRow } from './contract.ts';
@@ -7,7 +7,7 @@ const prefix = 'whsec_';
 
 export const newSecret = (): string => prefix + randomBytes(32).toString('base64');
 
-/** How long the previous secret still signs after a rotation. */
+/** How long the previous secret is still used for signing after a rotation. */
 export const overlapMs = 24 * 60 * 60 * 1000;
 
 type SecretColumn = 'secret' | 'previous_secret';
@@ -15,24 +15,24 @@ type SecretColumn = 'secret' | 'previous_secret';
 export const secretLocation = (webhook_id: string, column: SecretColumn) => ['webhooks', webhook_id, column] as const;
 
 interface SigningKeys {
-  /** For `X-Service-Signature`: the UTF-8 bytes of the whole secret, with `whsec_`. */
+  /** The key for `X-Service-Signature`: the whole secret as UTF-8, including the `whsec_` prefix. */
   readonly service: KeyObject;
-  /** For `webhook-signature`: the base64-decoded secret, without the `whsec_` prefix. */
+  /** The key for `webhook-signature`: the base64-decoded secret without the `whsec_` prefix. */
   readonly standard: KeyObject;
 }
 
 type SigningColumns = Pick<WebhookRow, 'id' | 'secret' | 'previous_secret' | 'previous_secret_expires_at'>;
 
 export interface Signer {
-  /** The headers of an attempt made at `now`. A webhook without a secret gets no signatures. */
+  /** Returns the headers for an attempt made at `now`. If the webhook has no secret, they contain no signatures. */
   headersFor(webhook: SigningColumns, delivery_id: string, body: string, now: Date): Record<string, string>;
 }
 
 const maxCachedKeys = 10_000;
 
 /**
- * Caches opened keys by webhook, column and sealed text. A new secret is a new sealed text, so nothing has to be
- * invalidated. A sealed text copied to another row is still opened with that row's location, and fails.
+ * Caches opened keys by webhook, column and sealed value. A new secret has a new sealed value, so entries never need to
+ * be invalidated. Opening a sealed value that was copied to another row fails, because its location differs.
  */
 export function createSigner(secrets: Secrets): Signer {
   const cache = new Map<string, SigningKeys>();

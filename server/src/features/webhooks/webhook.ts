@@ -1,4 +1,4 @@
-// Owns the operations on webhooks: create, change, turn on and off, test, delete (docs/api/webhooks.md).
+// The operations on webhooks: create, change, turn on, turn off, test and delete (docs/api/webhooks.md).
 import { isDeepStrictEqual } from 'node:util';
 import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AuditType } from '../../core/audit/types.ts';
@@ -37,7 +37,13 @@ export type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
 
 export const maxWebhooks = 20;
 
-export function createWebhook(db: Db, access: AppAccess, scope: Scope, input: NewWebhook, secrets: Secrets, now: Date) {
+export function createWebhook(
+  db: Db,
+  secrets: Secrets,
+  access: AppAccess,
+  { scope, input }: { readonly scope: Scope; readonly input: NewWebhook },
+  now: Date,
+) {
   const { app } = access;
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `webhooks of ${app.id}`);
@@ -78,7 +84,7 @@ export function createWebhook(db: Db, access: AppAccess, scope: Scope, input: Ne
   });
 }
 
-/** Applies the whole body or nothing. Fields that are left out stay as they are. */
+/** Applies either the whole body or nothing. Omitted fields keep their value. */
 export function changeWebhook(
   db: Db,
   access: WebhookAccess,
@@ -118,13 +124,15 @@ export function changeWebhook(
   });
 }
 
-/** How many held deliveries are resumed, and how many missed ones a replay could send. */
+/** Counts the held deliveries that will be resumed, and the missed deliveries that a replay could send. */
 const countWaiting = async (db: Db, webhook: WebhookRow, now: Date) => ({
   'x-webhook-held': String(await countDeliveries(db, webhook, 'held', oldestHeld(now))),
   'x-webhook-missed': String(await countDeliveries(db, webhook, 'missed', new Date(0))),
 });
 
-/** Turning on, turning off and rotating have audit types of their own; other changes are `webhook.updated`. */
+/**
+ * Turning a webhook on or off and rotating its secret have their own audit types. Other changes are `webhook.updated`.
+ */
 function auditTypes({ enabled, signing }: WebhookChange, before: WebhookRow): AuditType[] {
   const isOff = before.disabled_at !== null;
   const types: AuditType[] = [];
@@ -135,8 +143,8 @@ function auditTypes({ enabled, signing }: WebhookChange, before: WebhookRow): Au
 }
 
 /**
- * Turns off the webhooks that a person created in the workspace. Returns how many were on. A job holds the deliveries that
- * wait; none of them is attempted before.
+ * Turns off the webhooks that a user created in the workspace. Returns how many of them were on. Their waiting
+ * deliveries are no longer attempted, and a job holds them.
  */
 export async function pauseWebhooksOf(db: Db, access: WorkspaceAccess, user_id: string, now: Date): Promise<number> {
   const paused = await turnOffWebhooksOf(db, access, user_id, now);
@@ -151,7 +159,10 @@ export async function pauseWebhooksOf(db: Db, access: WorkspaceAccess, user_id: 
 const heldMs = 7 * 24 * 60 * 60 * 1000;
 const oldestHeld = (now: Date): Date => new Date(now.getTime() - heldMs);
 
-/** Brings a batch of deliveries in line with the webhook: resumes held ones if it is on, holds queued ones if it is off. */
+/**
+ * Brings a batch of deliveries in line with the webhook: resumes held deliveries if it is on, and holds queued
+ * deliveries if it is off.
+ */
 async function resyncDeliveries(db: Db, webhook: WebhookRow, now: Date): Promise<void> {
   const hasMore =
     webhook.disabled_at === null
@@ -160,7 +171,7 @@ async function resyncDeliveries(db: Db, webhook: WebhookRow, now: Date): Promise
   if (webhook.resync_pending !== hasMore) await saveWebhook(db, webhook, { resync_pending: hasMore });
 }
 
-/** Resyncs the next batch of one webhook that was turned on or off. Returns 0 if there is none. */
+/** Resyncs a batch of deliveries for a webhook that was turned on or off. Returns 0 if no webhook needs it. */
 export const resyncNext = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Promise<number> =>
   transaction(db, async (db) => {
     const webhook = await lockNextPendingResync(db);
@@ -170,7 +181,7 @@ export const resyncNext = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Pr
     return 1;
   });
 
-/** The settings that differ from what is stored. */
+/** Returns the settings that have changed. */
 function settingsChange({ target_url, events, description, entity_names }: WebhookChange, before: WebhookRow) {
   return {
     ...(target_url !== undefined && target_url !== before.target_url && { target_url }),
@@ -180,7 +191,7 @@ function settingsChange({ target_url, events, description, entity_names }: Webho
   };
 }
 
-/** Turning on a webhook that is on resets its failures, if there are any. */
+/** Turning on a webhook that is already on resets its failure count. */
 function switchChange({ enabled }: WebhookChange, before: WebhookRow, now: Date) {
   const isOn = before.disabled_at === null;
   if (enabled === true && (!isOn || before.consecutive_failures > 0))
@@ -188,7 +199,10 @@ function switchChange({ enabled }: WebhookChange, before: WebhookRow, now: Date)
   return enabled === false && isOn ? { disabled_at: now, resync_pending: true } : {};
 }
 
-/** After a rotation the previous secret still signs for 24 hours. `disable` drops both at once. */
+/**
+ * After a rotation, the previous secret is still used for signing for 24 hours. `disable` drops both secrets
+ * immediately.
+ */
 function signingChange(
   { signing }: WebhookChange,
   before: WebhookRow,
@@ -209,7 +223,7 @@ function signingChange(
   };
 }
 
-/** A secret that can't be opened any more must not prevent its rotation. */
+/** Returns null if the secret can no longer be opened, so it can still be rotated. */
 function openOrNull({ id, secret }: WebhookRow, secrets: Secrets): string | null {
   try {
     return secret === null ? null : secrets.open(secret, secretLocation(id, 'secret'));
@@ -218,7 +232,7 @@ function openOrNull({ id, secret }: WebhookRow, secrets: Secrets): string | null
   }
 }
 
-/** The fields of a webhook that are in the audit log. Never its secret. */
+/** The fields recorded in the audit log, which never include the secret. */
 const auditedFields = ({ target_url, events, entity_names, description, disabled_at, secret }: WebhookRow) => ({
   target_url,
   events,
@@ -228,7 +242,7 @@ const auditedFields = ({ target_url, events, entity_names, description, disabled
   has_secret: secret !== null,
 });
 
-/** No event is delivered from now on. A job removes the delivery log. */
+/** No events are delivered after this. A job removes the delivery log. */
 export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
   transaction(db, async (db) => {
     const { webhook } = access;
@@ -239,7 +253,7 @@ export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
     return { success: true } as const;
   });
 
-/** Sends one sample at once, also while the webhook is off. Changes nothing on the webhook. */
+/** Sends one sample event immediately, even while the webhook is off. The webhook itself does not change. */
 export async function testWebhook({ webhook }: WebhookAccess, deps: AttemptDeps, now: Date) {
   const delivery_id = newId();
   const event_type = webhook.scope === 'agent' ? 'message.completed' : (webhook.events[0] ?? webhookEvents.app[0]);

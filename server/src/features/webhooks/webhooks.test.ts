@@ -1,4 +1,5 @@
-// Tests the operations on webhooks of agents and apps: what they accept, store, show once and refuse.
+// Tests the operations on agent and app webhooks: which input they accept or reject, what they store, and that secrets
+// are shown only once.
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +19,7 @@ const app = await world.appOf(owner, workspace);
 const base = `/api/agents/${agent.id}/webhooks`;
 const events = ['message.created'];
 
-/** Fails if the secret appears in one of the texts, in the audit log or in the log. */
+/** Fails if the secret appears in one of the strings, the audit log or the process log. */
 async function expectNowhere(secret: string, ...texts: string[]) {
   const { rows } = await sql<{ entry: string }>`select entry::text from audit_pending
     union all select entry::text from audit_entries`.execute(world.db);
@@ -122,7 +123,7 @@ describe('createAgentWebhook', () => {
     };
     expect(await refusal(true, 'http://192.168.1.20:3000/')).toContain('set OUTBOUND_ALLOW=http://HOST:PORT in .env');
     expect(await refusal(true, 'https://user@example.com/')).toMatch(/^must not contain a user name .* host$/);
-    expect(await refusal(false, 'http://192.168.1.20:3000/')).toBe('must have the scheme https');
+    expect(await refusal(false, 'http://192.168.1.20:3000/')).toBe('must use https');
     const body = { target_url: 'https://10.0.0.1/', events };
     const got = await world.call('POST', base, { ...as, body }); // this installation is at 127.0.0.1
     expect(got.body.detail[0].msg).toContain('docs/guides/receiving-webhooks.md#testing-locally');
@@ -134,7 +135,7 @@ describe('createAgentWebhook', () => {
   });
 
   it.each(['agent', 'app'] as const)(
-    'allows 20 webhooks per %s, also when 21 more are created at once',
+    'allows 20 webhooks per %s, even when 21 more are created at once',
     async (scope) => {
       const { app: of } = await createWebhook({}, { scope });
       const events = [scope === 'agent' ? 'message.created' : 'entity.created'];
@@ -267,7 +268,7 @@ describe('updateAgentWebhook', () => {
     expect(entries[0].after).not.toHaveProperty('secret');
   });
 
-  it('shows a new secret after a rotation, also if the webhook was unsigned', async () => {
+  it('shows a new secret after a rotation, even if the webhook was unsigned', async () => {
     const webhook = await createWebhook({ generate_secret: false });
     const got = await webhook.patch({ signing: 'rotate' });
     expect(got.body).toMatchObject({ has_secret: true, secret: expect.stringMatching(/^whsec_/) });
@@ -384,7 +385,7 @@ describe('access to agent webhooks', () => {
     await world.resetRateLimits();
     const gated = ['POST ', 'PATCH /', 'POST /test', 'POST /redeliver', 'POST /replay'];
     for (const [method, below, body] of all(webhook.id)) {
-      if (below.includes('/deliveries/') && method === 'GET') continue; // there is none
+      if (below.includes('/deliveries/') && method === 'GET') continue; // there is no delivery to read
       const path = `/api/agents/${agentOfPoor.id}/webhooks${below}`;
       const got = await world.call(method, path, { as: token, body });
       const kind = `${method} ${below.match(/\/(test|redeliver|replay)$/)?.[0] ?? (below === '' ? '' : '/')}`;

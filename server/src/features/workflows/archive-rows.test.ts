@@ -1,4 +1,4 @@
-// What an archive may contain about workflows.
+// Tests reading workflows from an archive.
 import { expect, it } from 'vitest';
 import { createRowReader } from '../../kit/archive/row-reader.ts';
 import { newId } from '../../kit/ids.ts';
@@ -41,7 +41,7 @@ const version = {
   created_date,
 };
 
-/** The checked rows of an archive with these. */
+/** Returns the checked rows from an archive with these workflows and versions. */
 function read(workflows: readonly object[], versions: readonly object[]) {
   const tables = workflowArchiveTables(now);
   const reader = createRowReader(tables, newId());
@@ -66,8 +66,8 @@ it('refuses a workflow without its current version', () => {
 });
 
 it('refuses a type of trigger that is not that of the trigger', () => {
-  expect(() => read([{ ...workflow, trigger_type: 'webhook' }], [version])).toThrow('trigger_type must be');
-  expect(() => read([{ ...workflow, trigger: { config: null } }], [version])).toThrow('trigger_type must be');
+  expect(() => read([{ ...workflow, trigger_type: 'webhook' }], [version])).toThrow('trigger_type must match');
+  expect(() => read([{ ...workflow, trigger: { config: null } }], [version])).toThrow('trigger_type must match');
 });
 
 it('dates no version in the future', () => {

@@ -1,5 +1,6 @@
-// Owns the description of workflows and their versions in an archive. Imported workflows are inactive, and the addresses of hooks
-// are new: an archive must not start anything by itself. Turning a workflow on checks its definition again (draft.ts).
+// How workflows and their versions are stored in an archive. Imported workflows are inactive and hooks get new
+// addresses, because an import must not start anything by itself. Turning a workflow on checks its definition again
+// (draft.ts).
 import { z } from 'zod';
 import { ArchiveError } from '../../kit/archive/archive-error.ts';
 import { type ArchiveTable, counter, mayReferTo, newRowId, owner, refersTo, time } from '../../kit/archive/columns.ts';
@@ -10,12 +11,12 @@ import { hashDefinition } from './definition/hash.ts';
 import { maxArchived, maxStoredVersions, maxWorkflows } from './workflow.ts';
 
 const versionId = pattern(/^[0-9a-f]{64}$/, 64);
-const maxDefinitionBytes = 256 * 1024; // of 128 KiB, with every character escaped
-const maxTriggerBytes = 128 * 1024; // a condition of 10,000 characters, with every one of them escaped
+const maxDefinitionBytes = 256 * 1024; // the limit is 128 KiB, and every character may be escaped
+const maxTriggerBytes = 128 * 1024; // a condition has up to 10,000 characters, all of which may be escaped
 
-/** Made anew for each import: its workflows need their current versions. */
+/** Creates the tables for one import. They check that every workflow's current version is present. */
 export function workflowArchiveTables(now = new Date()): Readonly<Record<string, ArchiveTable>> {
-  const missing = new Map<unknown, unknown>(); // the current version of each workflow, until it is read
+  const missing = new Map<unknown, unknown>(); // each workflow's current version, until it has been read
   return {
     workflows: {
       columns: {
@@ -70,7 +71,7 @@ export function workflowArchiveTables(now = new Date()): Readonly<Record<string,
   };
 }
 
-/** The agent of a trigger has another id now, so that it must be chosen again. */
+/** The trigger's agent has a new id after the import, so a user must choose the agent again. */
 function turnOff(row: Row): Row {
   const isActive = row.status === 'active';
   return {
@@ -80,18 +81,18 @@ function turnOff(row: Row): Row {
   };
 }
 
-/** What an event is compared with is stored in columns of their own. */
+/** Events are compared with the column `trigger_type`, so it must match the trigger. */
 function checkTrigger({ trigger, trigger_type }: Row): void {
   const { config } = trigger as { readonly config?: { readonly trigger_type?: unknown } | null };
-  if (config?.trigger_type !== trigger_type) throw new ArchiveError('trigger_type must be that of the trigger');
+  if (config?.trigger_type !== trigger_type) throw new ArchiveError('trigger_type must match the trigger');
 }
 
-/** Versions are ordered by their time, so that one of the future would stay the newest. */
+/** Versions are ordered by time, so a version dated in the future would remain the newest. */
 const capTime = (time: unknown, now: Date): unknown => (new Date(String(time)) > now ? now.toISOString() : time);
 
 function checkVersion(row: Row): void {
   const definition = JSON.stringify(row.definition);
   if (Buffer.byteLength(definition) > maxDefinitionBytes) throw new ArchiveError('definition is too large');
   if (hashDefinition(row.definition) !== row.version_id)
-    throw new ArchiveError('version_id must be the hash of the definition');
+    throw new ArchiveError("version_id must match the definition's hash");
 }

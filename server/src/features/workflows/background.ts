@@ -1,4 +1,5 @@
-// Owns the background work of workflows beside their runs: events and schedules that start them, and jobs that repair.
+// Background work for workflows, except executing runs: starting runs for events and schedules, and maintenance
+// jobs.
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
@@ -35,10 +36,13 @@ export const workflowJobs = (deps: WorkflowJobDeps): Job[] => [
 
 const maxAppsAtOnce = 20;
 
-/** Deleting an app makes its workflows inactive at once. Its runs may be many, so that this job ends them. */
+/**
+ * Deleting an app makes its workflows inactive immediately. This job then ends the app's runs, of which there may be
+ * many.
+ */
 async function cancelRunsOfDeletedApps(db: Db, deps: CancelDeps, now: Date): Promise<number> {
   let count = 0;
   for (const app of await listDeletedAppsWithRuns(db, maxAppsAtOnce))
-    count += await cancelRunsOfApp(db, app, deps, now);
+    count += await cancelRunsOfApp(db, deps, app, now);
   return count;
 }

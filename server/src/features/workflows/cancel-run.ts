@@ -1,4 +1,4 @@
-// Owns cancelling a run by a person.
+// Cancels a run at a user's request.
 import { audit } from '../../core/audit/audit.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
@@ -7,12 +7,12 @@ import type { Db } from '../../tables.ts';
 import type { RunAccess } from './reads/run.ts';
 import { type CancelDeps, cancelRun } from './runs/cancel.ts';
 
-/** A run that has ended keeps its status. */
-export const cancelRunByPerson = (db: Db, access: RunAccess, deps: CancelDeps, now: Date) =>
+/** A run that has already ended keeps its status. */
+export const cancelRunByPerson = (db: Db, deps: CancelDeps, access: RunAccess, now: Date) =>
   transaction(db, async (db) => {
     const { run } = access;
-    const result = await cancelRun(db, run, 'cancelled_by_user', deps, now);
-    if (result === undefined) throw notFound('run_not_found'); // removed meanwhile
+    const result = await cancelRun(db, deps, run, 'cancelled_by_user', now);
+    if (result === undefined) throw notFound('run_not_found'); // removed in the meantime
     const { status, changed } = result;
     if (!changed) return unchanged({ status });
     const target = { kind: 'workflow_run', id: run.id };

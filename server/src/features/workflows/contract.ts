@@ -1,10 +1,12 @@
-// Owns the shapes of workflows, versions, runs and steps that a caller sees (docs/api/workflows.md).
+// The request and response schemas for workflows, versions, runs and steps (docs/api/workflows.md).
 import { z } from 'zod';
 import {
   answer,
   body,
   clearable,
   count,
+  createdDate,
+  described,
   id,
   name,
   oneOf,
@@ -12,6 +14,7 @@ import {
   openQuery,
   optional,
   pageQuery,
+  parameter,
   query,
   queryFlag,
   queryInteger,
@@ -19,6 +22,7 @@ import {
   strictBody,
   text,
   timestamp,
+  updatedDate,
 } from '../../kit/http/shapes.ts';
 import type { RunSummary, StepRow, VersionRow, WorkflowRow } from './store/rows.ts';
 
@@ -49,74 +53,144 @@ const runStatusReasons = [
 
 const anyObject = z.record(z.string(), z.unknown());
 
+const nameText = ['The name of the workflow.', 'Order book'] as const;
+const statusReasonText = 'Why the platform set this status; null if none of these reasons applies.';
+const triggerText = [
+  'The trigger that starts the workflow, as `{config, condition?}`.',
+  { config: { trigger_type: 'app_publish' } },
+] as const;
+const definitionText = 'The definition (docs/api/workflows.md#definitions).';
+
 export const Workflow = answer('Workflow', {
-  id,
-  app_id: id,
-  name: z.string(),
-  description: z.string().nullable(),
-  status: oneOf(...statuses),
-  status_reason: oneOf(...statusReasons).nullable(),
-  trigger: anyObject,
-  current_version_id: z.string(),
-  total_runs: count,
-  consecutive_failures: count,
-  last_run_at: timestamp.nullable(),
-  last_run_status: oneOf('completed', 'failed', 'cancelled').nullable(),
-  created_date: timestamp,
-  updated_date: timestamp,
-  // Only in the answers about one workflow.
-  definition: anyObject.optional(),
-  hook_url: z.string().nullable().optional(),
+  id: described(id, 'The id of the workflow.', '0198c20a-3b71-7e24-9d05-6c1f8a40b7e9'),
+  app_id: described(
+    id,
+    'The id of the app or agent that the workflow belongs to.',
+    '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e',
+  ),
+  name: described(z.string(), ...nameText),
+  description: described(
+    z.string().nullable(),
+    'What the workflow is for; null if it has no description.',
+    'Tells the kitchen about new orders',
+  ),
+  status: described(
+    oneOf(...statuses),
+    'The status of the workflow; only an `active` workflow is started by its trigger.',
+  ),
+  status_reason: described(oneOf(...statusReasons).nullable(), statusReasonText),
+  trigger: described(anyObject, ...triggerText),
+  current_version_id: described(z.string(), 'The id of the current version of the definition.', '5f2b8c1d9e0a7f36'),
+  total_runs: described(count, 'The number of runs that have been started.', 42),
+  consecutive_failures: described(
+    count,
+    'The number of consecutive failed runs; after 20, the workflow becomes inactive.',
+    0,
+  ),
+  last_run_at: described(
+    timestamp.nullable(),
+    'When the last run was started; null if there has been none.',
+    '2026-11-15T09:30:00.000Z',
+  ),
+  last_run_status: described(
+    oneOf('completed', 'failed', 'cancelled').nullable(),
+    'The final status of the run that ended last; null if no run has ended.',
+  ),
+  created_date: createdDate,
+  updated_date: updatedDate,
+  // Present only when a single workflow is returned.
+  definition: described(anyObject.optional(), definitionText),
+  hook_url: described(
+    z.string().nullable().optional(),
+    'The URL that starts the workflow, shown only to editors; treat it as a secret.',
+    'https://plinth.example.com/api/hooks/EXAMPLE',
+  ),
 });
 
-export const WorkflowQuery = query({ ...pageQuery, include_archived: queryFlag.optional() });
+export const WorkflowQuery = query({
+  ...pageQuery,
+  include_archived: parameter(queryFlag.optional(), 'Whether archived workflows are listed too.'),
+});
 
 const summary = text(0, 500);
 const description = text(0, 2_000);
 
+const changeSummaryText = ['A summary of what this version changes.', 'Notify only about open orders'] as const;
+
 export const NewWorkflow = strictBody({
-  name: name(1, 100),
-  definition: openObject,
-  trigger: openObject,
-  description: optional(description),
-  change_summary: optional(summary),
+  name: described(name(1, 100), ...nameText),
+  definition: described(openObject, definitionText),
+  trigger: described(openObject, ...triggerText),
+  description: described(optional(description), 'What the workflow is for.', 'Tells the kitchen about new orders'),
+  change_summary: described(optional(summary), ...changeSummaryText),
 });
 export type NewWorkflow = z.output<typeof NewWorkflow>;
 
 export const WorkflowChange = strictBody({
-  name: optional(name(1, 100)),
-  definition: optional(openObject),
-  trigger: optional(openObject),
-  description: clearable(description),
-  change_summary: optional(summary),
+  name: described(optional(name(1, 100)), ...nameText),
+  definition: described(optional(openObject), definitionText),
+  trigger: described(optional(openObject), ...triggerText),
+  description: described(
+    clearable(description),
+    'What the workflow is for; null clears it.',
+    'Tells the kitchen about new orders',
+  ),
+  change_summary: described(optional(summary), ...changeSummaryText),
 });
 export type WorkflowChange = z.output<typeof WorkflowChange>;
 
-export const DefinitionCheck = strictBody({ definition: openObject, trigger: optional(openObject) });
+export const DefinitionCheck = strictBody({
+  definition: described(openObject, definitionText),
+  trigger: described(optional(openObject), ...triggerText),
+});
 
 export const Validation = answer('WorkflowValidation', {
-  valid: z.boolean(),
-  errors: z.array(answer('WorkflowFault', { path: z.string(), message: z.string() })),
-  task_types: z.array(z.string()),
-  calls: z.array(z.string()),
+  valid: described(z.boolean(), 'Whether the definition and, if it was sent, the trigger are valid.'),
+  errors: described(
+    z.array(
+      answer('WorkflowFault', {
+        path: described(
+          z.string(),
+          'The location of the error, as a JSON pointer into the request body.',
+          '/definition/do/0',
+        ),
+        message: described(z.string(), 'What is wrong at this location.', 'must be an object'),
+      }),
+    ),
+    'The errors that were found, at most 100.',
+  ),
+  task_types: described(z.array(z.string()), 'The types of the tasks in the definition.', ['call', 'switch']),
+  calls: described(z.array(z.string()), 'The kinds of calls that the tasks make.', ['entity.get', 'http']),
 });
 
 export const Version = answer('WorkflowVersion', {
-  version_id: z.string(),
-  change_summary: z.string().nullable(),
-  created_by: id.nullable(),
-  created_date: timestamp,
-  definition: anyObject,
+  version_id: described(z.string(), 'The SHA-256 of the definition in canonical form.', '5f2b8c1d9e0a7f36'),
+  change_summary: described(z.string().nullable(), ...changeSummaryText),
+  created_by: described(
+    id.nullable(),
+    'The id of the user who created the version; null if the account was removed.',
+    '0198c1f2-8e5f-7d06-b493-c17a5e2f80d4',
+  ),
+  created_date: createdDate,
+  definition: described(anyObject, definitionText),
 });
 
 export const VersionQuery = query({ ...pageQuery });
 
-export const StatusChange = body({ status: optional(oneOf('active', 'inactive')) });
+export const StatusChange = body({
+  status: described(
+    optional(oneOf('active', 'inactive')),
+    'The new status. If it is not sent, the status switches between `active` and `inactive`.',
+  ),
+});
 export type StatusChange = z.output<typeof StatusChange>;
 export const WorkflowStatus = answer('WorkflowStatus', {
-  id,
-  status: oneOf(...statuses),
-  status_reason: oneOf(...statusReasons).nullable(),
+  id: described(id, 'The id of the workflow.', '0198c20a-3b71-7e24-9d05-6c1f8a40b7e9'),
+  status: described(
+    oneOf(...statuses),
+    'The status of the workflow; only an `active` workflow is started by its trigger.',
+  ),
+  status_reason: described(oneOf(...statusReasons).nullable(), statusReasonText),
 });
 
 export const presentVersion = (row: VersionRow): z.input<typeof Version> => ({
@@ -127,17 +201,30 @@ export const presentVersion = (row: VersionRow): z.input<typeof Version> => ({
   definition: row.definition,
 });
 
-/** What a run gets from a webhook, a person or an earlier run, as JSON. */
+/** The maximum size of a run's JSON input, whether it comes from a webhook, a user or an earlier run. */
 export const maxInputBytes = 256 * 1024;
 
-export const RunRequest = strictBody({ input: z.unknown().optional(), replay_from_run_id: optional(z.string()) });
+export const RunRequest = strictBody({
+  input: described(z.unknown().optional(), 'The input of the run, at most 256 KiB.', { order: 1042 }),
+  replay_from_run_id: described(
+    optional(z.string()),
+    'The id of an earlier run of the workflow, whose input is used again.',
+    '0198c20b-77c2-7a31-8f4e-02d9b5c6a1f0',
+  ),
+});
 export type RunRequest = z.output<typeof RunRequest>;
 export const RunStarted = answer('WorkflowRunStarted', {
-  status: z.literal('started'),
-  message: z.string(),
-  run_id: id,
+  status: described(z.literal('started'), 'Always `started`.'),
+  message: described(z.string(), 'A message that confirms the start.', 'The run has started.'),
+  run_id: described(id, 'The id of the run.', '0198c20b-77c2-7a31-8f4e-02d9b5c6a1f0'),
 });
-export const HookReceived = answer('HookReceived', { run_id: id.nullable() });
+export const HookReceived = answer('HookReceived', {
+  run_id: described(
+    id.nullable(),
+    "The id of the run that was started; null if the trigger's condition is not met.",
+    '0198c20b-77c2-7a31-8f4e-02d9b5c6a1f0',
+  ),
+});
 export const HookQuery = openQuery({});
 export const HookBody = z.custom<object>((value) => typeof value === 'object' && value !== null, {
   params: { type: 'dict_type', checksType: true },
@@ -145,53 +232,84 @@ export const HookBody = z.custom<object>((value) => typeof value === 'object' &&
 });
 
 export const Step = answer('WorkflowStep', {
-  number: count,
-  task_path: z.string(),
-  name: z.string(),
-  task_type: z.string(),
-  status: oneOf('running', 'completed', 'failed', 'skipped', 'cancelled'),
-  attempt: count,
-  started_at: timestamp,
-  completed_at: timestamp.nullable(),
-  duration_ms: count.nullable(),
-  input: z.unknown(),
-  output: z.unknown(),
-  error: answer('WorkflowStepError', {
-    type: z.string(),
-    title: z.string(),
-    status: count,
-    detail: z.string(),
-  }).nullable(),
+  number: described(count, 'The number of the step in its run, from 1.', 1),
+  task_path: described(z.string(), 'The location of the task, as a JSON pointer into the definition.', '/do/0/load'),
+  name: described(z.string(), 'The name of the task.', 'load'),
+  task_type: described(z.string(), 'The type of the task, as in the definition.', 'call'),
+  status: described(oneOf('running', 'completed', 'failed', 'skipped', 'cancelled'), 'The status of the step.'),
+  attempt: described(count, 'The number of the attempt, which grows when a `try` retries the task.', 1),
+  started_at: described(timestamp, 'When the step was started.', '2026-11-15T09:30:00.000Z'),
+  completed_at: described(
+    timestamp.nullable(),
+    'When the step ended; null while it is running.',
+    '2026-11-15T09:30:01.840Z',
+  ),
+  duration_ms: described(count.nullable(), 'The duration of the step in milliseconds; null while it is running.', 184),
+  input: described(z.unknown(), 'The input of the task, with secrets masked.', { order: 1042 }),
+  output: described(z.unknown(), 'The output of the task, with secrets masked.', { state: 'open' }),
+  error: described(
+    answer('WorkflowStepError', {
+      type: described(
+        z.string(),
+        'The type of the error, such as `communication`, or the type that the definition raised.',
+        'communication',
+      ),
+      title: described(z.string(), 'A short title of the error.', 'Server error'),
+      status: described(count, 'The HTTP status that corresponds to the error.', 500),
+      detail: described(z.string(), 'The full description of the error.', 'The endpoint responded with status 500.'),
+    }).nullable(),
+    'The error of the step; null if it did not fail.',
+  ),
 });
 
 export const Run = answer('WorkflowRun', {
-  run_id: id,
-  workflow_id: id,
-  workflow_name: z.string(),
-  trigger_type: oneOf(...triggerTypes),
-  status: oneOf(...runStatuses),
-  status_reason: oneOf(...runStatusReasons).nullable(),
-  started_at: timestamp,
-  completed_at: timestamp.nullable(),
-  duration_ms: count.nullable(),
-  steps_count: count,
-  error_message: z.string().nullable(),
-  is_test_run: z.boolean(),
-  definition_version_id: z.string(),
-  // Only in the answer about one run.
-  steps: z.array(Step).optional(),
+  run_id: described(id, 'The id of the run.', '0198c20b-77c2-7a31-8f4e-02d9b5c6a1f0'),
+  workflow_id: described(id, 'The id of the workflow.', '0198c20a-3b71-7e24-9d05-6c1f8a40b7e9'),
+  workflow_name: described(z.string(), 'The name that the workflow had when the run was started.', 'New orders'),
+  trigger_type: described(oneOf(...triggerTypes), 'The type of trigger that started the run.'),
+  status: described(oneOf(...runStatuses), 'The status of the run.'),
+  status_reason: described(oneOf(...runStatusReasons).nullable(), statusReasonText),
+  started_at: described(timestamp, 'When the run was started.', '2026-11-15T09:30:00.000Z'),
+  completed_at: described(
+    timestamp.nullable(),
+    'When the run ended; null while it is running.',
+    '2026-11-15T09:30:01.840Z',
+  ),
+  duration_ms: described(count.nullable(), 'The duration of the run in milliseconds; null while it is running.', 1840),
+  steps_count: described(count, 'The number of steps that the run has made so far.', 3),
+  error_message: described(z.string().nullable(), 'Why the run failed.', "Task 'notify' failed: timeout"),
+  is_test_run: described(z.boolean(), 'Whether a person started the run manually.', false),
+  definition_version_id: described(
+    z.string(),
+    'The id of the version of the definition that the run executes.',
+    '5f2b8c1d9e0a7f36',
+  ),
+  // Present only when a single run is returned.
+  steps: described(z.array(Step).optional(), 'The steps in order; only in the response of `getRun`.'),
 });
 
 export const RunQuery = query({
   ...pageQuery,
-  status: oneOf(...runStatuses).optional(),
-  since: queryTime.optional(),
+  status: described(oneOf(...runStatuses).optional(), 'Only runs with this status.'),
+  since: parameter(
+    queryTime.optional(),
+    'Only runs that were started at or after this time.',
+    '2026-11-15T00:00:00.000Z',
+  ),
 });
 export type RunQuery = z.output<typeof RunQuery>;
 
-export const RunValuesQuery = query({ values_from: queryInteger(1, 1_000).optional() });
+export const RunValuesQuery = query({
+  values_from: parameter(
+    queryInteger(1, 1_000).optional(),
+    'The number of the first step whose input and output are included; by default, those of the last 100 steps are.',
+    1,
+  ),
+});
 
-export const RunCancelled = answer('WorkflowRunCancelled', { status: oneOf(...runStatuses) });
+export const RunCancelled = answer('WorkflowRunCancelled', {
+  status: described(oneOf(...runStatuses), '`cancelling`, or the final status of a run that had already ended.'),
+});
 
 const isoOrNull = (time: Date | null): string | null => time?.toISOString() ?? null;
 

@@ -1,4 +1,4 @@
-// Owns checking what a caller sends as a definition and a trigger, before anything is stored.
+// Checks a caller's definition and trigger before anything is stored.
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { AppRole } from '../../core/auth/roles.ts';
@@ -22,13 +22,13 @@ export interface DraftSource {
   readonly trigger?: Source;
 }
 
-/** What was sent, checked. Absent: it was not sent. */
+/** A checked draft. Parts that were not sent are absent. */
 export interface Draft {
   readonly definition?: Definition;
   readonly trigger?: Trigger;
 }
 
-/** Throws a ValidationError with the faults of both. Evaluates nothing, but compiles every expression. */
+/** Throws a ValidationError with the faults in both parts. Compiles every expression but evaluates none. */
 export async function checkDraft(source: DraftSource, { workspace_id }: AppAccess, jq: Jq): Promise<Draft> {
   const { faults, ...draft } = await readDraft(source, workspace_id, jq);
   if (faults.length > 0)
@@ -42,7 +42,7 @@ type DraftFault = Fault & { readonly of: 'definition' | 'trigger' };
 
 type ReadDraft = Draft & { readonly faults: readonly DraftFault[] };
 
-/** `owner`: whose turn it takes to compile the expressions. */
+/** The workspace `owner` waits for its turn at jq to compile the expressions. */
 async function readDraft(source: DraftSource, owner: string, jq: Jq): Promise<ReadDraft> {
   try {
     const definition = source.definition && (await parseDefinition(source.definition, jq, owner));
@@ -60,7 +60,7 @@ async function readDraft(source: DraftSource, owner: string, jq: Jq): Promise<Re
 const listFaults = (parsed: object | undefined, of: DraftFault['of']): DraftFault[] =>
   parsed && 'faults' in parsed ? (parsed.faults as readonly Fault[]).map((fault) => ({ ...fault, of })) : [];
 
-/** As `checkDraft`, for a caller who only wants to know. The paths begin with `/definition` or `/trigger`. */
+/** Returns the faults that `checkDraft` would throw. Their paths begin with `/definition` or `/trigger`. */
 export async function validateDraft(source: DraftSource, { workspace_id }: AppAccess, jq: Jq) {
   const { definition, faults } = await readDraft(source, workspace_id, jq);
   const tasks = definition === undefined ? [] : [...definition.tasksByPath.values()];
@@ -73,7 +73,10 @@ export async function validateDraft(source: DraftSource, { workspace_id }: AppAc
   };
 }
 
-/** Undefined if what is stored is not valid any more: it comes from an import, or from an earlier version of Plinth. */
+/**
+ * Returns undefined if the stored definition is not valid. It may have been imported or stored by an earlier version of
+ * Plinth.
+ */
 export function readStored(definition: unknown): Definition | undefined {
   try {
     return parseStored(definition);
@@ -82,14 +85,14 @@ export function readStored(definition: unknown): Definition | undefined {
   }
 }
 
-/** What is stored, checked again before it is used anew. Undefined if it is not valid. */
+/** Rechecks the stored definition and trigger before they are used. Returns undefined if either is invalid. */
 export async function checkStored(db: Db, { workflow }: WorkflowAccess, jq: Jq): Promise<Draft | undefined> {
   const { definition } = await getVersion(db, workflow, workflow.current_version_id);
   const { faults, ...draft } = await readDraft({ definition, trigger: workflow.trigger }, workflow.workspace_id, jq);
   return faults.length === 0 ? draft : undefined;
 }
 
-/** Undefined also if the workflow is not going to be turned on. */
+/** Returns undefined if the workflow is not being turned on, or if its stored definition or trigger is invalid. */
 export async function checkForTurningOn(
   db: Db,
   access: WorkflowAccess,
@@ -102,9 +105,10 @@ export async function checkForTurningOn(
 }
 
 /**
- * A workflow receives the messages of an agent, which are not the app's: whoever lets it must be an editor of the agent, as for
- * the agent's webhooks. It sends messages to agents as the app, whose owner may have private ones: whoever names an agent must see
- * it. A workflow that computes the id can only use agents that the workspace sees (runs/tasks/agent.ts).
+ * To receive an agent's messages, which don't belong to the app, the caller must be an editor of that agent, as for the
+ * agent's webhooks. Workflows send messages to agents as the app, whose owner may have private agents, so the caller
+ * must be able to see each agent that the definition names. A workflow that computes an agent's id can use only agents
+ * that are visible to the workspace (runs/tasks/agent.ts).
  */
 export async function checkAgents(db: Db, { caller }: AppAccess, draft: Draft | undefined): Promise<void> {
   const config = draft?.trigger?.config;
@@ -118,7 +122,7 @@ async function requireAgent(db: Db, caller: AppAccess['caller'], id: string, rol
   if (access?.app.app_type !== 'user_agent') throw notFound('agent_not_found');
 }
 
-/** Those that are named other than by an expression. */
+/** Returns the agents that the definition names literally rather than through expressions. */
 function listNamedAgents(definition: Definition | undefined): Set<string> {
   const tasks = definition === undefined ? [] : [...definition.tasksByPath.values()];
   const templates = tasks.flatMap((task) => (task.type === 'call' && task.call === 'agent.send' ? [task.agentId] : []));

@@ -1,4 +1,4 @@
-// Owns the answer while jq has no time.
+// The problem that is returned while jq is busy.
 import { Problem } from '../../kit/problem.ts';
 
 export const jqBusy = () =>

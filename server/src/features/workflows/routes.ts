@@ -1,8 +1,10 @@
-// Owns the HTTP contract of workflows, their runs and their hooks.
+// The HTTP contract for workflows, their runs and their hooks.
 import { open, readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
-import { hookGuard } from '../../core/auth/hook-guard.ts';
+import { appAs } from '../../core/auth/guards/app.ts';
+import { hookGuard } from '../../core/auth/guards/hook.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { appAs, nestedResource } from '../../core/auth/resource-guards.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { AppRole } from '../../core/auth/roles.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
@@ -41,6 +43,7 @@ import { checkAgents, checkDraft, checkForTurningOn, validateDraft } from './dra
 import { mermaid } from './reads/diagram.ts';
 import { streamSeconds } from './reads/progress.ts';
 import { accepts, drawWorkflow, type ReadDeps, readRun } from './reads/run.ts';
+import { hideMessage } from './reads/viewers.ts';
 import { prepareRun, runWorkflow } from './run-now.ts';
 import type { CancelDeps } from './runs/cancel.ts';
 import type { StartDeps } from './runs/start.ts';
@@ -54,6 +57,7 @@ import {
   archiveWorkflow,
   changeWorkflow,
   createWorkflow,
+  isEditor,
   presentInFull,
   restoreWorkflow,
   toggleWorkflow,
@@ -63,7 +67,7 @@ import {
 export interface WorkflowRouteDeps extends WorkflowRules, StartDeps, TriggerDeps, CancelDeps, ReadDeps, AnalysisDeps {
   readonly cursors: Cursors;
   readonly jq: Jq;
-  readonly wake: ReadDeps['wake'] & StartDeps['wake'] & TriggerDeps['wake'] & CancelDeps['wake'] & AnalysisDeps['wake'];
+  readonly wake: StartDeps['wake'] & TriggerDeps['wake'] & CancelDeps['wake'] & AnalysisDeps['wake'];
 }
 
 const workflowGuard = (role: AppRole) => nestedResource(appAs(role), 'workflow', findWorkflow);
@@ -75,7 +79,7 @@ const one = `${base}/{workflow_id}` as const;
 const readLimit = perMinute(60, 'caller');
 const writeLimit = perMinute(20, 'caller');
 
-/** Of the definitions in a page of versions. */
+/** The maximum combined size of the definitions on a page of versions. */
 const maxPageBytes = 2 * 1024 * 1024;
 
 const archived = { status: 400, code: 'workflow_archived' } as const;
@@ -86,21 +90,25 @@ const entityUnknown = { status: 404, code: 'entity_not_found' } as const;
 const planRequired = { status: 402, code: 'plan_required' } as const;
 
 const diagram = media(mermaid, 'A flowchart for Mermaid');
-const progress = media('text/event-stream', 'The run while it goes on', {
+const progress = media('text/event-stream', 'The run while it continues', {
   type: 'string',
   description:
     'Server-sent events with an `id` for `Last-Event-ID`: `run.step` for each step, then `run.completed`, `run.failed` or `run.cancelled`. A stream that ends without one of these can be resumed.',
 });
 
+/** Viewers of the app don't see why a run failed. */
+const presentRunFor = (access: AppAccess) => (row: RunSummary) => presentRun(isEditor(access) ? row : hideMessage(row));
+
 export const workflowRoutes = (deps: WorkflowRouteDeps): Route[] => [
-  ...crudRoutes(deps),
+  ...collectionRoutes(deps),
+  ...definitionRoutes(deps),
   ...stateRoutes(deps),
   ...runRoutes(deps),
   analyzeRunRoute(runGuard('editor'), deps),
   hookRoute(deps),
 ];
 
-const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
+const collectionRoutes = (deps: WorkflowRouteDeps): Route[] => [
   route({
     name: 'listWorkflows',
     method: 'GET',
@@ -124,7 +132,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     name: 'createWorkflow',
     method: 'POST',
     path: base,
-    summary: 'Create a workflow; it is active at once',
+    summary: 'Create a workflow, which becomes active immediately',
     credentials: writeCredentials,
     access: appAs('editor'),
     plan: 'workflows',
@@ -139,7 +147,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     precheck: ({ access, body }) => checkDraft(body, access, deps.jq),
     handle: async ({ db, access, body, now }, draft) => {
       await checkAgents(db, access, draft);
-      return createWorkflow(db, access, body, draft, deps, now);
+      return createWorkflow(db, deps, access, { input: body, draft }, now);
     },
   }),
   route({
@@ -147,7 +155,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     method: 'POST',
     path: `${base}/validate-definition`,
     summary: 'Check a definition and a trigger without saving them',
-    description: 'An invalid definition answers 200 with `valid` false.',
+    description: 'If the definition is invalid, the response is 200 with `valid: false`.',
     effect: 'read',
     credentials: readCredentials,
     access: appAs('viewer'),
@@ -158,12 +166,15 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     answers: { 200: Validation },
     handle: ({ access, body }) => validateDraft(body, access, deps.jq),
   }),
+];
+
+const definitionRoutes = (deps: WorkflowRouteDeps): Route[] => [
   route({
     name: 'getWorkflow',
     method: 'GET',
     path: one,
     summary: 'Read a workflow with its definition',
-    description: `With \`Accept: ${mermaid}\` the definition is answered as a flowchart.`,
+    description: `With \`Accept: ${mermaid}\` the definition is returned as a flowchart.`,
     alsoAnswers: [diagram],
     credentials: readCredentials,
     access: workflowGuard('viewer'),
@@ -180,13 +191,14 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     method: 'PUT',
     path: one,
     summary: 'Change a workflow; fields that are not sent keep their value',
-    description: 'Another definition makes a new version. Runs that have started keep theirs.',
+    description: 'A changed definition creates a new version. Runs that have already started keep their version.',
     credentials: writeCredentials,
     access: workflowGuard('editor'),
     plan: 'workflows',
     limit: writeLimit,
     work: 'outside',
     body: WorkflowChange,
+    repeat: 'safe',
     audits: ['workflow.updated'],
     answers: { 200: Workflow },
     refusals: [
@@ -200,15 +212,16 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     precheck: ({ access, body }) => checkDraft(body, access, deps.jq),
     handle: async ({ db, access, body, now }, draft) => {
       await checkAgents(db, access, draft);
-      return changeWorkflow(db, access, body, draft, deps, now);
+      return changeWorkflow(db, deps, access, { input: body, draft }, now);
     },
   }),
   route({
     name: 'listWorkflowVersions',
     method: 'GET',
     path: `${one}/versions`,
-    summary: 'List the definitions that a workflow has had, newest first',
-    description: 'The newest 100 are kept, and those of runs that go on. A page ends early at 2 MiB.',
+    summary: "List the versions of a workflow's definition, newest first",
+    description:
+      'The newest 100 versions are kept, as are versions that unfinished runs use. A page ends early at 2 MiB.',
     credentials: readCredentials,
     access: workflowGuard('viewer'),
     limit: readLimit,
@@ -235,10 +248,11 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
     name: 'archiveWorkflow',
     method: 'DELETE',
     path: one,
-    summary: 'Archive a workflow: nothing starts it any more, and runs that have started go on',
+    summary: 'Archive a workflow; it can no longer be started, and runs that have started continue',
     credentials: writeCredentials,
     access: workflowGuard('editor'),
     limit: writeLimit,
+    repeat: 'safe',
     audits: ['workflow.archived'],
     answers: { 200: Workflow },
     handle: ({ db, access, now }) => archiveWorkflow(db, access, now),
@@ -247,11 +261,12 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
     name: 'restoreWorkflow',
     method: 'POST',
     path: `${one}/restore`,
-    summary: 'Take a workflow out of the archive; it is inactive',
+    summary: 'Restore an archived workflow, which is then inactive',
     credentials: writeCredentials,
     access: workflowGuard('editor'),
     plan: 'workflows',
     limit: writeLimit,
+    repeat: 'safe',
     audits: ['workflow.restored'],
     answers: { 200: Workflow },
     refusals: [nameTaken, limitReached],
@@ -262,26 +277,28 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
     method: 'POST',
     path: `${one}/toggle-status`,
     summary: 'Turn a workflow on or off',
-    description: 'What keeps it inactive, such as a schedule that has ended, is the `status_reason`.',
+    description:
+      'If the workflow stays inactive, for example because its schedule has ended, `status_reason` says why.',
     credentials: writeCredentials,
     access: workflowGuard('editor'),
     limit: writeLimit,
     body: StatusChange,
+    repeat: 'safe',
     audits: ['workflow.toggled'],
     answers: { 200: WorkflowStatus },
     refusals: [archived, planRequired, agentUnknown, entityUnknown],
     precheck: ({ db, access, body }) => checkForTurningOn(db, access, body.status, deps.jq),
     handle: async ({ db, access, body, now }, current) => {
       await checkAgents(db, access, current);
-      return toggleWorkflow(db, access, body, current, deps, now);
+      return toggleWorkflow(db, deps, access, { change: body, current }, now);
     },
   }),
   route({
     name: 'runWorkflow',
     method: 'POST',
     path: `${one}/run-now`,
-    summary: 'Run a workflow now, with an input or with what an earlier run was started with',
-    description: 'Whatever its trigger and status are, unless it is archived.',
+    summary: 'Run a workflow now, with an input or with the input of an earlier run',
+    description: 'Works with every trigger and status, unless the workflow is archived.',
     effect: 'spend',
     needsWorker: true,
     credentials: writeCredentials,
@@ -301,7 +318,7 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
       { status: 409, code: 'workflow_inactive' },
     ],
     precheck: ({ db, access, body }) => prepareRun(db, access, body, deps.jq),
-    handle: ({ db, access, now }, source) => runWorkflow(db, access, source, deps, now),
+    handle: ({ db, access, now }, source) => runWorkflow(db, deps, access, source, now),
   }),
 ];
 
@@ -313,7 +330,7 @@ const runRoutes = (deps: WorkflowRouteDeps): Route[] => {
       method: 'GET',
       path: `${base}/runs`,
       summary: "List the runs of an app's workflows, newest first",
-      description: 'Kept for 90 days after their end.',
+      description: 'Runs are kept for 90 days after they end.',
       credentials: readCredentials,
       access: appAs('viewer'),
       limit: readLimit,
@@ -325,7 +342,7 @@ const runRoutes = (deps: WorkflowRouteDeps): Route[] => {
         const { limit, cursor, ...filters } = query;
         const binding = ['listAppRuns', access.app.id, access.caller.credential_id, filters];
         const rows = await listRunsOfApp(db, access.app, query, deps.cursors.open(cursor, binding, now));
-        return deps.cursors.page(rows, limit, binding, now, presentRun, positionOf);
+        return deps.cursors.page(rows, limit, binding, now, presentRunFor(access), positionOf);
       },
     }),
     route({
@@ -344,7 +361,7 @@ const runRoutes = (deps: WorkflowRouteDeps): Route[] => {
         const { limit, cursor, ...filters } = query;
         const binding = ['listWorkflowRuns', access.workflow.id, access.caller.credential_id, filters];
         const rows = await listRunsOfWorkflow(db, access.workflow, query, deps.cursors.open(cursor, binding, now));
-        return deps.cursors.page(rows, limit, binding, now, presentRun, positionOf);
+        return deps.cursors.page(rows, limit, binding, now, presentRunFor(access), positionOf);
       },
     }),
     route({
@@ -352,7 +369,7 @@ const runRoutes = (deps: WorkflowRouteDeps): Route[] => {
       method: 'GET',
       path: `${one}/runs/{run_id}`,
       summary: 'Read a run with its steps',
-      description: `Has the values of 100 steps: the last, or those from \`values_from\` on; \`X-Partial-Result: step_values\` says that others are left out. \`Accept: text/event-stream\` follows the run, \`${mermaid}\` draws it.`,
+      description: `Includes the input and output of 100 steps: the last ones, or those from \`values_from\` on. \`X-Partial-Result: step_values\` means that others were left out. With \`Accept: text/event-stream\` the response follows the run; with \`${mermaid}\` it is a flowchart.`,
       alsoAnswers: [progress, diagram],
       heldSeconds: streamSeconds,
       credentials: readCredentials,
@@ -361,20 +378,22 @@ const runRoutes = (deps: WorkflowRouteDeps): Route[] => {
       work: 'slow',
       query: RunValuesQuery,
       answers: { 200: Run },
-      handle: ({ db, access, query, headers }) => readRun(db, access, query, headers, deps),
+      refusals: [{ status: 429, code: 'too_many_streams' }],
+      handle: ({ db, access, query, ...call }) => readRun(db, deps, access, query, call),
     }),
     route({
       name: 'cancelRun',
       method: 'POST',
       path: `${one}/runs/{run_id}/cancel`,
-      summary: 'Cancel a run: a wait ends at once, a call after at most 30 seconds',
-      description: 'A run that has ended keeps its status, with `X-Changed: false`.',
+      summary: 'Cancel a run; a wait ends immediately, a call after at most 30 seconds',
+      description: 'A run that has already ended keeps its status, and the response has `X-Changed: false`.',
       credentials: writeCredentials,
       access: runGuard('editor'),
       limit: perMinute(10, 'caller'),
+      repeat: 'safe',
       audits: ['workflow.run_cancelled'],
       answers: { 200: RunCancelled },
-      handle: ({ db, access, now }) => cancelRunByPerson(db, access, deps, now),
+      handle: ({ db, access, now }) => cancelRunByPerson(db, deps, access, now),
     }),
   ];
 };
@@ -384,9 +403,9 @@ const hookRoute = (deps: WorkflowRouteDeps): Route =>
     name: 'receiveHook',
     method: 'POST',
     path: '/api/hooks/{hook_token}',
-    summary: 'Start the workflow that this address belongs to',
+    summary: 'Start the workflow that this URL belongs to',
     description:
-      'The token is the credential: `hook_url` of a workflow with the trigger `webhook`. The run gets the body, the query and some headers.',
+      'The URL is the `hook_url` of a workflow with the trigger `webhook`; its token is the credential. The run receives the body, the query and some headers.',
     needsWorker: true,
     credentials: open,
     access: hookGuard('workflow', 'workflows'),
@@ -400,5 +419,5 @@ const hookRoute = (deps: WorkflowRouteDeps): Route =>
     refusals: [{ status: 409, code: 'workflow_inactive' }],
     precheck: ({ db, access, headers, query, body, now }) =>
       checkHook(db, access, { headers, query, body }, deps.jq, now),
-    handle: ({ db, access, now }, checked) => receiveHook(db, access, checked, deps, now),
+    handle: ({ db, access, now }, checked) => receiveHook(db, deps, access, checked, now),
   });

@@ -1,4 +1,4 @@
-// Owns starting a run by hand: with an input of the caller's, or with what an earlier run was started with.
+// Starts a run manually, with the caller's input or with an earlier run's input.
 import { audit } from '../../core/audit/audit.ts';
 import { requireCredits } from '../../core/credits/reservations.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -19,13 +19,13 @@ import { judgeCondition } from './triggers/condition.ts';
 import { automationCause } from './triggers/start.ts';
 import { workflowArchived } from './workflow.ts';
 
-/** What the run is started with. */
+/** The run's input and trigger type. */
 export interface RunSource {
   readonly input: unknown;
   readonly trigger_type: WorkflowRow['trigger_type'];
 }
 
-/** Reads what is to be replayed, and checks that the trigger would still start a run with it. */
+/** Reads the run to replay, and checks that the trigger would still start a run with the same input. */
 export async function prepareRun(
   db: Db,
   access: WorkflowAccess,
@@ -47,16 +47,18 @@ export async function prepareRun(
   return source;
 }
 
-/** A person, or an automation with a trigger of its own, has started it. */
+/** Whether the run was started by a user, or by an automation, which has its own trigger. */
 const isWithoutTrigger = ({ trigger_type, cause }: Pick<RunRow, 'trigger_type' | 'cause'>): boolean =>
   trigger_type === 'manual' || (cause?.startsWith(automationCause) ?? false);
 
-/** Of an import, or of an earlier version of Plinth: what is active has been checked. */
+/**
+ * Imported workflows and workflows from earlier versions may be invalid. Active workflows have already been checked.
+ */
 const definitionInvalid = () =>
   new Problem(
     'conflict',
     'workflow_inactive',
-    'The definition or the trigger of this workflow is not valid. Check them with validateWorkflow, and save them again.',
+    "This workflow's definition or trigger is invalid. Use validateWorkflow to find the errors, then save the corrected workflow.",
     { retrySafe: false },
   );
 
@@ -68,10 +70,10 @@ function checkInput(input: unknown): unknown {
 
 const bothSent = () =>
   new ValidationError([
-    { loc: ['body', 'input'], msg: 'must be left out if `replay_from_run_id` is sent', type: 'value_error' },
+    { loc: ['body', 'input'], msg: 'must not be sent together with `replay_from_run_id`', type: 'value_error' },
   ]);
 
-/** Whether the trigger still waits for what the earlier run was started with. */
+/** Whether the trigger still accepts the earlier run's input. */
 function isForTrigger({ config }: Trigger, { input, trigger_type }: RunSource): boolean {
   if (config.trigger_type !== trigger_type) return false;
   const payload = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
@@ -105,21 +107,21 @@ const payloadMismatch = () =>
   new Problem(
     'conflict',
     'replay_payload_mismatch',
-    "The workflow's trigger no longer waits for what the earlier run was started with. Send an `input` instead.",
+    "The earlier run's input no longer matches the workflow's trigger. Send `input` instead.",
     { retrySafe: false },
   );
 
-export function runWorkflow(db: Db, access: WorkflowAccess, source: RunSource, deps: StartDeps, now: Date) {
+export function runWorkflow(db: Db, deps: StartDeps, access: WorkflowAccess, source: RunSource, now: Date) {
   const { workflow, workspace_id } = access;
   const { user_id } = access.caller;
   return transaction(db, async (db) => {
     await requireCredits(db, { workspace_id, user_id, amount: runCredits }, now);
     const start = { depth: 0, is_test_run: true, started_by: user_id };
     const run = { workspace_id, app_id: workflow.app_id, workflow, ...source, ...start };
-    const [run_id] = await startRuns(db, [run], deps, now);
+    const [run_id] = await startRuns(db, deps, [run], now);
     if (run_id === undefined) throw new Error('the run was not started');
     const target = { kind: 'workflow', id: workflow.id };
     await audit(db, access, { type: 'workflow.run', target, app_id: workflow.app_id, after: { run_id } }, now);
-    return { status: 'started', message: 'The run has started. Read it with getRun.', run_id } as const;
+    return { status: 'started', message: 'The run has started. Check its status with getRun.', run_id } as const;
   });
 }

@@ -1,4 +1,5 @@
-// Starting, listing, reading, following and cancelling runs through the API, with a real worker (docs/api/workflows.md#runs).
+// Tests starting, listing, reading, following and cancelling runs through the API, with a real worker
+// (docs/api/workflows.md#runs).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { publish, recordEvent } from '../../../test/support/webhook-receiver.ts';
@@ -16,7 +17,7 @@ const failing = define([
   { never: { set: {} } },
 ]);
 
-/** The events of a stream, until it ends or `until` is seen. */
+/** Reads a stream's events until the stream ends or the event `until` arrives. */
 async function follow(
   app: { id: string },
   workflow: string,
@@ -276,6 +277,29 @@ describe('getRun', () => {
     expect(shown?.data).toMatchObject({ output: { a: 'hidden' } });
   });
 
+  it('shows the texts of errors to editors only, also in lists and the stream', async () => {
+    const app = await newApp();
+    const secret = 'HIDDENROW-salary 91234';
+    const error = { type: 'runtime', status: 500, title: `${secret} title`, detail: secret };
+    const definition = define([{ boom: { raise: { error } } }]);
+    const { id } = await create(app, { definition });
+    const { run_id } = await runToEnd(app, id);
+    const viewer = await world.token(await world.member(workspace, 'viewer', 'errors@example.com'), workspace);
+    const run = `/${id}/runs/${run_id}`;
+    for (const path of [pathOf(app, run), pathOf(app, `/${id}/runs`), pathOf(app, '/runs')]) {
+      const got = await world.call('GET', path, { as: viewer });
+      expect([got.status, got.text.includes(run_id)], path).toEqual([200, true]);
+      expect(got.text).not.toContain('HIDDENROW');
+      expect(got.text).toContain('Only editors of the app can read why.');
+      expect((await world.call('GET', path, { as: token })).text).toContain(secret);
+    }
+    const got = await world.call('GET', pathOf(app, run), { as: viewer });
+    expect(got.body.steps[0].error).toMatchObject({ type: 'runtime', title: 'Runtime error', status: 500 });
+    const seen = JSON.stringify(await follow(app, id, run_id, undefined, undefined, viewer));
+    expect(seen).toContain('run.failed');
+    expect(seen).not.toContain('HIDDENROW');
+  });
+
   it('draws the run, with the tasks that ran and the one that failed', async () => {
     const app = await newApp();
     const { id } = await create(app, { definition: failing });
@@ -288,7 +312,7 @@ describe('getRun', () => {
       world.db,
     );
     const gone = await send('GET', app, `/${id}/runs/${run_id}`, undefined, { accept: 'text/vnd.mermaid' });
-    expect(gone).toMatchObject({ status: 200, text: expect.stringContaining('no longer kept') });
+    expect(gone).toMatchObject({ status: 200, text: expect.stringContaining('was removed') });
   });
 
   it('is not found under another workflow', async () => {

@@ -1,4 +1,4 @@
-// What starts runs: events, schedules and hooks, with a real worker (docs/api/workflows.md#triggers).
+// Tests the triggers that start runs: events, schedules and hooks, with a real worker (docs/api/workflows.md#triggers).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { messageEvent, publish, recordEvent } from '../../../test/support/webhook-receiver.ts';
@@ -18,7 +18,7 @@ const outputOf = async (app: { id: string }, { workflow_id, run_id }: Run) =>
   (await getRun(app, workflow_id, run_id)).steps.at(-1).output;
 const ended = (app: { id: string }, count = 1) =>
   expect.poll(async () => (await runsOf(app)).filter(({ status }) => status === 'completed').length).toBe(count);
-/** The reasons for which the platform, or the person who deleted the app, has made the workflow inactive. */
+/** Returns who made the workflow inactive, and why: the platform, or the user who deleted the app. */
 const turnedOff = async (id: string) => {
   const { rows } = await sql<{ actor: string; reason: string | null }>`
     select entry->'actor'->>'kind' as actor, entry->'after'->>'status_reason' as reason
@@ -26,7 +26,7 @@ const turnedOff = async (id: string) => {
     where entry->'target'->>'id' = ${id} and entry->>'type' = 'workflow.turned_off'`.execute(world.db);
   return rows;
 };
-/** Until all events that were published before are handled. */
+/** Waits until all events published so far have been handled. */
 const settle = async () => {
   await expect
     .poll(async () => {
@@ -88,7 +88,7 @@ describe('an event', () => {
     expect(await runsOf(app)).toHaveLength(1);
   });
 
-  it('leaves a failed run if the condition can not be evaluated', async () => {
+  it('leaves a failed run if the condition cannot be evaluated', async () => {
     const app = await newApp();
     const { id } = await create(app, { trigger: onEntity('Task', ['update'], '.data.state | tonumber > 1') });
     await publish(world, 'entity.updated', change(app, { entity_name: 'Task', data: { state: 'open' } }));
@@ -196,7 +196,7 @@ describe('an event', () => {
       )
       .toBe(12);
     expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(8); // four run, and the outcomes of as many may be being written
+    expect(most).toBeLessThanOrEqual(8); // four run, and four more may not have stored their results yet
   });
 
   it('that many workflows wait for is compared with some of them at a time, and none is compared twice', async () => {
@@ -249,7 +249,7 @@ describe('an event', () => {
     expect(rows).toEqual([{ id: kept }]);
   });
 
-  it('makes a workflow inactive whose trigger can not be read, and starts the others', async () => {
+  it('makes a workflow inactive whose trigger cannot be read, and starts the others', async () => {
     const app = await newApp();
     const bad = await create(app, { trigger: onEntity('Task', ['update']) });
     await create(app, { trigger: onEntity('Task', ['update']) });
@@ -257,7 +257,7 @@ describe('an event', () => {
       world.db,
     );
     await publish(world, 'entity.updated', change(app, { entity_name: 'Task', depth: 6 }));
-    await settle(); // the loop check reads the triggers too
+    await settle(); // the loop check also reads the triggers
     await publish(world, 'entity.updated', change(app, { entity_name: 'Task' }));
     await ended(app);
     expect(await get(app, bad.id)).toMatchObject({ status: 'inactive', status_reason: 'definition_invalid' });
@@ -286,7 +286,7 @@ describe('a schedule', () => {
   const rowOf = (id: string) =>
     world.db.selectFrom('workflows').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
-  it('starts one run for the ticks that were missed, and goes on with the next', async () => {
+  it('starts one run for the ticks that were missed, and continues with the next', async () => {
     const app = await newApp();
     const { id } = await create(app, { trigger: { config: everyHour } });
     const missed = new Date(world.clock.now().getTime() - 3 * 60 * 60 * 1000);
@@ -348,7 +348,7 @@ describe('a schedule', () => {
     await world.db.updateTable('apps').set({ deleted_date: null }).where('id', '=', app.id).execute();
   });
 
-  it('that can not be read makes its workflow inactive, and delays no other', async () => {
+  it('that cannot be read makes its workflow inactive, and delays no other', async () => {
     const app = await newApp();
     const bad = await create(app, { trigger: { config: everyHour } });
     const good = await create(app, { trigger: { config: everyHour } });
@@ -453,7 +453,7 @@ describe('receiveHook', () => {
     expect(await post(hook_url, {})).toMatchObject({ status: 404, body: { code: 'workflow_not_found' } });
   });
 
-  it('makes the workflow inactive if its trigger can not be read', async () => {
+  it('makes the workflow inactive if its trigger cannot be read', async () => {
     const app = await newApp();
     const { id, hook_url } = await create(app, { trigger: hook });
     await sql`update workflows set trigger = '{"config": {}}' where id = ${id}`.execute(world.db);
@@ -502,7 +502,7 @@ describe('deleting an app', () => {
         .selectAll()
         .where('id', '=', run?.run_id ?? '')
         .executeTakeFirstOrThrow();
-    await expect.poll(async () => (await read()).status, { timeout: 15_000 }).toBe('cancelled');
+    await expect.poll(async () => (await read()).status).toBe('cancelled');
     expect(await turnedOff(id)).toEqual([{ actor: 'user', reason: null }]);
   });
 });

@@ -1,4 +1,4 @@
-// Owns how the platform makes a workflow inactive: with a reason, and with an audit entry in the same transaction.
+// Makes a workflow inactive on behalf of the platform, with a reason and an audit entry in the same transaction.
 import { audit, auditService } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -21,7 +21,7 @@ export const toRef = ({ workspace_id, app_id, id }: WorkflowRow): WorkflowRef =>
 
 type Reason = NonNullable<WorkflowRow['status_reason']>;
 
-/** Because its runs can't succeed. Does nothing if it is not active. */
+/** Turns off a workflow whose runs can't succeed. Does nothing if it is not active. */
 export const turnOffWorkflow = (
   db: Db,
   workflow: WorkflowRef,
@@ -35,7 +35,7 @@ export const turnOffWorkflow = (
 export const auditTurnedOff = (db: Db, workflow: WorkflowRef, reason: Reason, now: Date): Promise<void> =>
   auditService(db, workflow.workspace_id, describe(workflow, reason), now);
 
-/** Makes the workflows of an app inactive that is moved to the trash. They stay so when it is restored. */
+/** Makes an app's workflows inactive when the app is moved to the trash. They stay inactive when it is restored. */
 export const stopWorkflows = (db: Db, access: AppAccess, now: Date): Promise<void> =>
   transaction(db, async (db) => {
     const { workspace_id, id: app_id } = access.app;

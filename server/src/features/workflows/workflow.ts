@@ -1,4 +1,4 @@
-// Owns the operations on workflows: create, change, archive, restore, turn on and off (docs/api/workflows.md).
+// The operations on workflows: create, change, archive, restore, turn on and turn off (docs/api/workflows.md).
 import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
 import type { AuditType } from '../../core/audit/types.ts';
@@ -28,30 +28,29 @@ import { createHook, type HookDeps, noHook, openHookUrl } from './triggers/hook-
 import { activate, toTriggerKey } from './triggers/trigger-columns.ts';
 
 export interface WorkflowRules extends HookDeps {
-  /** Whether the app has an entity of this name. */
+  /** Whether the app has an entity with this name. */
   hasEntity(db: Db, access: AppAccess, name: string): Promise<boolean>;
 }
 
 export const maxWorkflows = 200;
-/** Archived workflows can't be deleted, so they have a limit of their own. */
+/** Archived workflows can't be deleted, so they have their own limit. */
 export const maxArchived = 1_000;
 const maxVersions = 100;
-/** With those that runs still use. */
+/** Includes versions that runs still use. */
 export const maxStoredVersions = 1_000;
 
-/** Active at once, unless its schedule has no tick left. */
+/** The workflow is active immediately, unless its schedule has no ticks left. */
 export function createWorkflow(
   db: Db,
-  access: AppAccess,
-  input: NewWorkflow,
-  draft: Draft,
   deps: WorkflowRules,
+  access: AppAccess,
+  { input, draft }: { readonly input: NewWorkflow; readonly draft: Draft },
   now: Date,
 ) {
   const { app, caller } = access;
   const { definition, trigger } = requireBoth(draft);
   return transaction(db, async (db) => {
-    await lockApp(db, access); // it may have been moved to the trash while the body was checked
+    await lockApp(db, access); // the app may have been moved to the trash while the body was checked
     await lockWorkflowsOf(db, access);
     await refuseTooMany(db, access);
     await refuseTakenName(db, access, input.name);
@@ -73,8 +72,8 @@ export function createWorkflow(
       created_date: now,
       updated_date: now,
     });
-    await saveVersion(db, access, workflow, definition, input, now);
-    await auditChange(db, access, 'workflow.created', undefined, workflow, now);
+    await saveVersion(db, access, { workflow, versionId: definition.versionId, source: input }, now);
+    await auditChange(db, access, { type: 'workflow.created', before: undefined, after: workflow }, now);
     return presentInFull(access, workflow, input.definition, deps);
   });
 }
@@ -84,7 +83,7 @@ function requireBoth({ definition, trigger }: Draft): Required<Draft> {
   return { definition, trigger };
 }
 
-/** Rules about several workflows (names, how many there are) are checked by one request at a time. */
+/** Rules that involve several workflows, such as unique names and the limit, are checked by one request at a time. */
 const lockWorkflowsOf = (db: Db, { app }: AppAccess) => takeAdvisoryLock(db, `workflows of ${app.id}`);
 
 async function refuseTooMany(db: Db, access: AppAccess): Promise<void> {
@@ -93,13 +92,13 @@ async function refuseTooMany(db: Db, access: AppAccess): Promise<void> {
     throw limitReached(
       maxWorkflows,
       'workflows',
-      `An app can have at most ${maxWorkflows} workflows that are not archived. Archive one first.`,
+      `An app can have at most ${maxWorkflows} workflows, not counting archived ones. Archive one first.`,
     );
   if (archived >= maxArchived)
     throw limitReached(
       maxArchived,
       'archived_workflows',
-      `An app can have at most ${maxArchived} archived workflows. Restore one and change it instead.`,
+      `An app can have at most ${maxArchived} archived workflows. Restore and reuse one instead of creating a new workflow.`,
     );
 }
 
@@ -108,12 +107,15 @@ async function refuseTakenName(db: Db, access: AppAccess, name: string): Promise
   throw new Problem(
     'conflict',
     'name_taken',
-    'Another workflow of this app has this name. Choose another name, or archive that workflow first.',
+    'Another workflow in this app already has this name. Choose a different name, or archive that workflow first.',
     { retrySafe: false },
   );
 }
 
-/** A trigger on an entity that does not exist would never start a run. Whoever deletes the entity sees that it is in use. */
+/**
+ * A trigger on an entity that does not exist would never start a run. The entity can't be deleted later while a trigger
+ * uses it.
+ */
 async function checkEntity(
   db: Db,
   access: AppAccess,
@@ -130,7 +132,7 @@ const toColumns = (source: Readonly<Record<string, unknown>>, trigger: Trigger) 
   trigger_key: toTriggerKey(trigger),
 });
 
-/** Undefined: it is stored, but can't be read. */
+/** An argument is undefined if the stored value can't be read. */
 const listEntityNames = (definition: Definition | undefined, trigger: Trigger | undefined): string[] => {
   const named = trigger?.config.trigger_type === 'entity' ? [trigger.config.entity_name] : [];
   return [...new Set([...(definition?.entityNames ?? []), ...named])];
@@ -138,13 +140,15 @@ const listEntityNames = (definition: Definition | undefined, trigger: Trigger | 
 
 type VersionSource = Pick<WorkflowChange, 'definition' | 'change_summary'>;
 
-/** The definition is stored as it was sent. */
+/** The definition is stored exactly as the caller sent it. */
 async function saveVersion(
   db: Db,
   { caller }: AppAccess,
-  workflow: WorkflowRow,
-  { versionId }: Definition,
-  { definition = {}, change_summary }: VersionSource,
+  {
+    workflow,
+    versionId,
+    source: { definition = {}, change_summary },
+  }: { readonly workflow: WorkflowRow; readonly versionId: string; readonly source: VersionSource },
   now: Date,
 ): Promise<void> {
   const created_by = caller.user_id;
@@ -155,44 +159,50 @@ async function saveVersion(
     throw limitReached(
       maxStoredVersions,
       'workflow_versions',
-      `Runs that go on use ${maxStoredVersions} versions of this workflow. Cancel some of them, or wait for their end.`,
+      `Unfinished runs are using ${maxStoredVersions} versions of this workflow, the maximum. Cancel some runs, or wait for them to finish.`,
     );
 }
 
-/** Fields that are left out keep their value. Runs that have started keep their definition. */
+/** Omitted fields keep their value. Runs that have already started keep their definition. */
 export function changeWorkflow(
   db: Db,
-  access: WorkflowAccess,
-  input: WorkflowChange,
-  draft: Draft,
   deps: WorkflowRules,
+  access: WorkflowAccess,
+  { input, draft }: { readonly input: WorkflowChange; readonly draft: Draft },
   now: Date,
 ) {
   return transaction(db, async (db) => {
-    await lockApp(db, access); // before the workflow, as deleting an app does
+    await lockApp(db, access); // locked before the workflow, as when an app is deleted
     await lockWorkflowsOf(db, access);
     const before = await getLocked(db, access);
     if (before.status === 'archived') throw workflowArchived();
     const { definition: stored } = await getVersion(db, before, before.current_version_id);
-    const change = await planChange(db, access, before, input, draft, stored, deps, now);
+    const change = await planChange(db, deps, access, { before, input, draft, stored }, now);
     if (change === undefined) return unchanged(presentInFull(access, before, stored, deps));
     const after = await saveWorkflow(db, before, { ...change, updated_date: now });
     if (draft.definition && after.current_version_id !== before.current_version_id)
-      await saveVersion(db, access, after, draft.definition, input, now);
-    await auditChange(db, access, 'workflow.updated', before, after, now);
+      await saveVersion(db, access, { workflow: after, versionId: draft.definition.versionId, source: input }, now);
+    await auditChange(db, access, { type: 'workflow.updated', before, after }, now);
     return presentInFull(access, after, change.current_version_id ? (input.definition ?? stored) : stored, deps);
   });
 }
 
-/** The columns that differ from what is stored. Undefined: nothing does. */
+/** Returns the columns that have changed, or undefined if none have. */
 async function planChange(
   db: Db,
-  access: WorkflowAccess,
-  before: WorkflowRow,
-  input: WorkflowChange,
-  { definition, trigger }: Draft,
-  stored: Readonly<Record<string, unknown>>,
   deps: WorkflowRules,
+  access: WorkflowAccess,
+  {
+    before,
+    input,
+    draft: { definition, trigger },
+    stored,
+  }: {
+    readonly before: WorkflowRow;
+    readonly input: WorkflowChange;
+    readonly draft: Draft;
+    readonly stored: Readonly<Record<string, unknown>>;
+  },
   now: Date,
 ) {
   const { name, description } = input;
@@ -214,8 +224,8 @@ async function planChange(
 }
 
 /**
- * A hook keeps its address as long as the trigger is a webhook. The ticks of another schedule are counted anew; another condition
- * leaves them as they are.
+ * A hook keeps its address as long as the trigger is a webhook. A new schedule resets the tick count, but a new
+ * condition does not.
  */
 function changeTrigger(
   before: WorkflowRow,
@@ -236,14 +246,14 @@ function planHook(before: WorkflowRow, { config }: Trigger, deps: HookDeps) {
   return before.hook_token_hash === null ? createHook(before.id, deps) : {};
 }
 
-/** Runs that have started go on. */
+/** Runs already in progress continue. */
 export const archiveWorkflow = (db: Db, access: WorkflowAccess, now: Date) =>
   transaction(db, async (db) => {
     const before = await getLocked(db, access);
     if (before.status === 'archived') return unchanged(presentWorkflow(before));
     const columns = { status: 'archived', status_reason: null, next_tick_at: null, updated_date: now } as const;
     const after = await saveWorkflow(db, before, columns);
-    await auditChange(db, access, 'workflow.archived', before, after, now);
+    await auditChange(db, access, { type: 'workflow.archived', before, after }, now);
     return presentWorkflow(after);
   });
 
@@ -257,21 +267,20 @@ export const restoreWorkflow = (db: Db, access: WorkflowAccess, now: Date) =>
       throw limitReached(
         maxWorkflows,
         'workflows',
-        `An app can have at most ${maxWorkflows} workflows that are not archived. Archive one first.`,
+        `An app can have at most ${maxWorkflows} workflows, not counting archived ones. Archive one first.`,
       );
     await refuseTakenName(db, access, before.name);
     const after = await saveWorkflow(db, before, { status: 'inactive', updated_date: now });
-    await auditChange(db, access, 'workflow.restored', before, after, now);
+    await auditChange(db, access, { type: 'workflow.restored', before, after }, now);
     return presentWorkflow(after);
   });
 
-/** Without a status, to the other one. Turning it on forgets its failures. */
+/** If no status is given, switches to the opposite one. Turning a workflow on resets its failure count. */
 export const toggleWorkflow = (
   db: Db,
-  access: WorkflowAccess,
-  { status }: StatusChange,
-  current: Draft | undefined,
   deps: WorkflowRules,
+  access: WorkflowAccess,
+  { change: { status }, current }: { readonly change: StatusChange; readonly current: Draft | undefined },
   now: Date,
 ) =>
   transaction(db, async (db) => {
@@ -284,17 +293,17 @@ export const toggleWorkflow = (
     if (wanted === 'active' && current?.trigger) await checkEntity(db, access, current.trigger, deps);
     const columns = wanted === 'active' ? turnOn(before, current, deps, now) : turnedOff;
     if (columns.status === before.status && columns.status_reason === before.status_reason)
-      return unchanged(presentStatus(before)); // it can't be turned on, for the same reason as before
+      return unchanged(presentStatus(before)); // it still can't be turned on, for the same reason as before
     const after = await saveWorkflow(db, before, { ...columns, updated_date: now });
-    await auditChange(db, access, 'workflow.toggled', before, after, now);
+    await auditChange(db, access, { type: 'workflow.toggled', before, after }, now);
     return presentStatus(after);
   });
 
 const turnedOff = { status: 'inactive', status_reason: null, next_tick_at: null } as const;
 
 /**
- * `current`: its definition and trigger, checked again; undefined if they are not valid. They come from an import, or from an
- * earlier version of Plinth.
+ * `current` is the rechecked definition and trigger. It is undefined if they are not valid: they may have been
+ * imported, or stored by an earlier version of Plinth.
  */
 function turnOn(before: WorkflowRow, current: Draft | undefined, deps: HookDeps, now: Date) {
   if (current?.trigger === undefined) return { ...turnedOff, status_reason: 'definition_invalid' } as const;
@@ -312,7 +321,7 @@ function refuseWithoutPlan({ plan }: AppAccess): void {
   if (refusal !== undefined) throw refusal;
 }
 
-/** Read again under a lock: it may have changed since the guard read it. */
+/** Reads the workflow again under a lock, because it may have changed since the guard read it. */
 async function getLocked(db: Db, { workflow }: WorkflowAccess): Promise<WorkflowRow> {
   const row = await lockWorkflow(db, workflow);
   if (row === undefined) throw notFound('workflow_not_found');
@@ -331,7 +340,7 @@ export const presentInFull = (
 
 export const isEditor = ({ app_role }: AppAccess): boolean => app_role !== null && isAppRoleAtLeast(app_role, 'editor');
 
-/** Whoever knows the address of a hook can start runs, which a read-only credential must not. */
+/** Anyone who knows a hook's address can start runs, which a read-only credential must not allow. */
 const mayStart = (access: AppAccess): boolean => isEditor(access) && access.caller.permission === 'full_access';
 
 const auditedFields = ({ name, description, status, trigger_type, current_version_id }: WorkflowRow) => ({
@@ -345,9 +354,11 @@ const auditedFields = ({ name, description, status, trigger_type, current_versio
 const auditChange = (
   db: Db,
   access: AppAccess,
-  type: AuditType,
-  before: WorkflowRow | undefined,
-  after: WorkflowRow,
+  {
+    type,
+    before,
+    after,
+  }: { readonly type: AuditType; readonly before: WorkflowRow | undefined; readonly after: WorkflowRow },
   now: Date,
 ): Promise<void> => {
   const target = { kind: 'workflow', id: after.id };

@@ -1,4 +1,4 @@
-// The operations on workflows through the API (docs/api/workflows.md).
+// Tests the operations on workflows through the API (docs/api/workflows.md).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { waitUntilBlocked } from '../../../test/support/waiting.ts';
@@ -22,7 +22,7 @@ const viewerOf = async (app: { id: string }) => {
   return world.token(viewer, workspace);
 };
 
-/** Of a person of its own, whose rate limits nothing else uses. */
+/** Creates a workspace with a new owner, so its rate limits are not shared with other tests. */
 const freeWorkspace = async () => {
   const person = await world.person(`${newId()}@example.com`);
   const free = await world.workspace(person, 'free');
@@ -145,7 +145,7 @@ describe('createWorkflow', () => {
     expect((await send('POST', app, '', body)).status).toBe(200);
   });
 
-  it('does not know an entity that the app does not have, also when it is changed or turned on', async () => {
+  it('does not know an entity that the app does not have, even when it is changed or turned on', async () => {
     const app = await newApp();
     const trigger = onEntity('Missing', ['create']);
     const unknown = { status: 404, body: { code: 'entity_not_found' } };
@@ -278,7 +278,7 @@ describe('updateWorkflow', () => {
     expect(await change(hook)).not.toBe(hook_url);
   });
 
-  it('begins a schedule anew if the schedule changes, and not if only the condition does', async () => {
+  it('begins a schedule again if the schedule changes, and not if only the condition does', async () => {
     const app = await newApp();
     const trigger = { config: { trigger_type: 'scheduled', every_minutes: 60, ends_after: 5 } };
     const { id } = await create(app, { trigger });
@@ -310,7 +310,7 @@ describe('updateWorkflow', () => {
     });
   });
 
-  it('refuses an agent that the caller can not edit', async () => {
+  it('refuses an agent that the caller cannot edit', async () => {
     const app = await newApp();
     const { id } = await create(app);
     const trigger = { config: { trigger_type: 'agent_message', agent_id: newId(), event: 'message.created' } };
@@ -382,7 +382,7 @@ describe('listWorkflowVersions', () => {
       pages.push(got.body.items.map((item: { version_id: string }) => item.version_id));
       cursor = got.body.next_cursor;
     }
-    // Of the 39 large ones 16 fit in 2 MiB; the last 7 are followed by 43 small ones.
+    // Of the 39 large versions, 16 fit into 2 MiB. The last 7 share a page with 43 small ones.
     expect(pages.map((page) => page.length)).toEqual([16, 16, 50, 18]);
     const expected = Array.from({ length: 99 }, (_, index) => String(99 - index).padStart(64, '0'));
     expect(pages.flat()).toEqual([...expected, current_version_id]);
@@ -447,7 +447,7 @@ describe('an app in the trash', () => {
       () => send('POST', app, `/${id}/toggle-status`, { status: 'active' }),
     ];
     for (const request of requests) {
-      // Until the transaction ends, others see the app as it was.
+      // Other transactions see the unchanged app until this transaction ends.
       const sent = await world.db.transaction().execute(async (db) => {
         await db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', app.id).execute();
         const answer = request();
@@ -462,7 +462,7 @@ describe('an app in the trash', () => {
 });
 
 describe('a stored workflow that could not be created like this', () => {
-  it('whose trigger can not be read takes another definition', async () => {
+  it('whose trigger cannot be read takes another definition', async () => {
     const app = await newApp();
     const { id } = await create(app);
     await sql`update workflows set status = 'inactive', trigger = '{"config": {}}' where id = ${id}`.execute(world.db);
@@ -483,7 +483,7 @@ describe('a stored workflow that could not be created like this', () => {
     expect((await get(app, id)).hook_url).toContain('/api/hooks/');
   });
 
-  it('keeps its current version, also if a hundred others are dated after it', async () => {
+  it('keeps its current version, even if a hundred others are dated after it', async () => {
     const app = await newApp();
     const { id } = await create(app);
     await sql`insert into workflow_versions (workspace_id, workflow_id, version_id, definition, created_date)
@@ -550,7 +550,7 @@ describe('restoreWorkflow', () => {
     expect(await listAudits(id)).toEqual(['workflow.created', 'workflow.archived', 'workflow.restored']);
   });
 
-  it('refuses if another workflow has its name by now', async () => {
+  it('refuses if another workflow has its name now', async () => {
     const app = await newApp();
     const { id, name } = await create(app);
     await send('DELETE', app, `/${id}`);
@@ -614,7 +614,7 @@ describe('toggleWorkflow', () => {
     expect(await turn('active')).toMatchObject({ status: 402, body: { code: 'plan_required' } });
   });
 
-  it('refuses to turn on what listens to an agent that the caller can not edit', async () => {
+  it('refuses to turn on what listens to an agent that the caller cannot edit', async () => {
     const app = await newApp();
     const agent = await world.appOf(owner, workspace, { app_type: 'user_agent', visibility: 'private' });
     const trigger = { config: { trigger_type: 'agent_message', agent_id: agent.id, event: 'message.completed' } };

@@ -1,11 +1,11 @@
-// Owns the description of people and workspaces in an archive.
+// Describes how people and workspaces are stored in an archive.
 import { z } from 'zod';
 import { plans } from '../../core/auth/plans.ts';
 import { type ArchiveTable, newRowId, owner, time } from '../../kit/archive/columns.ts';
 import { email, name, text } from '../../kit/http/shapes.ts';
 import { countryCode, Features, locale } from './contract.ts';
 
-/** The tables of an archive, by name, as the features describe them. */
+/** An archive's tables, keyed by name and described by the features. */
 export type ArchiveTables = Readonly<Record<string, ArchiveTable>>;
 
 export function describeTable(tables: ArchiveTables, name: string): ArchiveTable {
@@ -14,7 +14,7 @@ export function describeTable(tables: ArchiveTables, name: string): ArchiveTable
   return table;
 }
 
-/** The people that the rows of the workspace refer to. They are found or created by their e-mail address. */
+/** The people that the workspace's rows refer to. An import finds them by e-mail address, or creates them. */
 export const peopleTable = 'people';
 
 const credits = z.number().min(0).max(1e12);

@@ -1,4 +1,4 @@
-// Owns the schemas of workspaces, plans, credit grants and exports as a caller sees them (docs/api/workspaces.md).
+// The schemas of workspaces, plans, credit grants and exports as a caller sees them (docs/api/workspaces.md).
 import { z } from 'zod';
 import { type Plan, plans } from '../../core/auth/plans.ts';
 import { type WorkspaceRole, workspaceRoles } from '../../core/auth/roles.ts';
@@ -8,11 +8,14 @@ import {
   body,
   clearable,
   count,
+  createdDate,
   decimal,
+  described,
   id,
   name,
   optional,
   pageQuery,
+  parameter,
   pattern,
   query,
   queryFlag,
@@ -22,97 +25,227 @@ import {
 } from '../../kit/http/shapes.ts';
 
 export const Features = z.strictObject({
-  dependency_scan: z.boolean(),
-  static_code_default: z.boolean(),
-  model_analysis: z.boolean(),
+  dependency_scan: described(z.boolean(), 'Whether security scans check dependencies.'),
+  static_code_default: described(
+    z.boolean(),
+    'Whether scans check the code of apps that have not set `static_code_enabled`.',
+  ),
+  model_analysis: described(z.boolean(), 'Whether a language model may analyse apps; nothing depends on it yet.'),
 });
+
+const nameText = ['The name of the workspace.', 'Corner Bakery'] as const;
+const countryCodeText = ['The country of the workspace as an ISO 3166-1 alpha-2 code; `US` by default.', 'GB'] as const;
 
 const fields = {
-  id,
-  name: z.string(),
-  plan: z.enum(plans),
-  role: z
-    .enum(workspaceRoles)
-    .nullable()
-    .meta({ description: "The caller's role. Null for workspace keys and operators." }),
-  monthly_limit: z.number().nullable(),
-  default_member_credit_limit: z.number().nullable(),
-  country_code: z.string(),
-  locale: z.string(),
-  features: Features,
-  created_date: timestamp,
+  id: described(id, 'The id of the workspace.', '0198c1f2-7d3a-7c41-9b1e-2f6a5d0c8e11'),
+  name: described(z.string(), ...nameText),
+  plan: described(z.enum(plans), 'The plan of the workspace.'),
+  role: described(
+    z.enum(workspaceRoles).nullable(),
+    "The caller's role in the workspace; null for workspace keys and operators.",
+  ),
+  monthly_limit: described(
+    z.number().nullable(),
+    'The credits of the workspace per month, set by the plan or by an operator; null means unlimited.',
+    1000,
+  ),
+  default_member_credit_limit: described(
+    z.number().nullable(),
+    'The monthly credits of members without a limit of their own; null if there is no default.',
+    50,
+  ),
+  country_code: described(z.string(), ...countryCodeText),
+  locale: described(z.string(), 'The language of the workspace as a BCP 47 tag; `en` by default.', 'en-GB'),
+  features: described(Features, 'Switches that an operator sets for the workspace.'),
+  created_date: createdDate,
 };
 
-const Storage = answer('Storage', {
-  used_bytes: count,
-  quota_bytes: count.nullable().meta({ description: 'Null: unlimited.' }),
-  records_bytes: count.meta({ description: 'Data of records as JSON, also of those in the trash.' }),
-  files_bytes: count,
-  archives_bytes: count.meta({ description: 'Archives of exports, until they expire.' }),
-});
+const Storage = described(
+  answer('Storage', {
+    used_bytes: described(count, 'The total number of bytes that the workspace stores.', 56600512),
+    quota_bytes: described(count.nullable(), 'The storage quota in bytes; null means unlimited.', 20000000000),
+    records_bytes: described(count, 'The bytes of record data as JSON, including records in the trash.', 31457280),
+    files_bytes: described(
+      count,
+      'The bytes of app files, including files that are kept because they are or were published.',
+      12582912,
+    ),
+    archives_bytes: described(count, 'The bytes of export archives that have not expired.', 4171712),
+    analytics_bytes: described(
+      count,
+      'The bytes of analytics events of the last 60 days, and of their users.',
+      8388608,
+    ),
+    answers_bytes: described(count, 'The bytes of answers that are stored for an `Idempotency-Key`.', 65536),
+  }),
+  'The storage that the workspace uses.',
+);
 
 export const Workspace = answer('Workspace', fields);
 export const WorkspaceWithStorage = answer('WorkspaceWithStorage', { ...fields, storage: Storage });
 export const OperatorWorkspace = answer('OperatedWorkspace', {
   ...fields,
-  rate_multiplier: z.number().nullable(),
-  storage_quota_bytes: z.number().nullable(),
-  billing_hold: z.boolean(),
-  billing_hold_reason: z.string().nullable(),
-  member_count: count,
-  owner_email: z.string().nullable(),
+  rate_multiplier: described(
+    z.number().nullable(),
+    'The factor for rate limits that an operator set for the workspace; null means the factor of the plan.',
+    null,
+  ),
+  storage_quota_bytes: described(
+    z.number().nullable(),
+    'The storage quota in bytes that an operator set for the workspace; null means the quota of the plan.',
+    null,
+  ),
+  billing_hold: described(
+    z.boolean(),
+    'Whether an operator has put the workspace on billing hold, which prevents it from launching campaigns.',
+  ),
+  billing_hold_reason: described(
+    z.string().nullable(),
+    'Why the workspace is on billing hold, as an operator noted it; null if there is no note.',
+    'The card on file has expired.',
+  ),
+  member_count: described(count, 'The number of members of the workspace.', 2),
+  owner_email: described(
+    z.string().nullable(),
+    'The e-mail address of the owner of the workspace; null if there is none.',
+    'ada@example.com',
+  ),
 });
 
 export const countryCode = pattern(/^[A-Z]{2}$/, 2);
 
 export const locale = pattern(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 35);
 
-export const NewWorkspace = body({ name: name(1, 100), country_code: optional(countryCode) });
+export const NewWorkspace = body({
+  name: described(name(1, 100), ...nameText),
+  country_code: described(optional(countryCode), ...countryCodeText),
+});
 export const WorkspaceChange = body({
-  name: optional(name(1, 100)),
-  country_code: optional(countryCode),
-  locale: optional(locale),
+  name: described(optional(name(1, 100)), ...nameText),
+  country_code: described(optional(countryCode), ...countryCodeText),
+  locale: described(optional(locale), 'The language of the workspace as a BCP 47 tag; `en` by default.', 'en-GB'),
 });
 
 export const OperatorChange = strictBody({
-  plan: optional(z.enum(plans)),
-  monthly_limit: clearable(z.number().min(0)),
-  rate_multiplier: clearable(z.number().min(0.1).max(1000)),
-  storage_quota_bytes: clearable(z.int().min(0).max(1e15)),
-  features: optional(Features.partial()),
-  billing_hold: optional(z.boolean()),
-  billing_hold_reason: clearable(text(0, 500)),
+  plan: described(
+    optional(z.enum(plans)),
+    'The new plan, which also sets `monthly_limit` to the credits of the plan unless `monthly_limit` is sent.',
+  ),
+  monthly_limit: described(
+    clearable(z.number().min(0)),
+    'The credits of the workspace per month, effective immediately; null means unlimited. If only `plan` is sent, the credits of the plan apply.',
+    1000,
+  ),
+  rate_multiplier: described(
+    clearable(z.number().min(0.1).max(1000)),
+    'The factor for the rate limits of the workspace; null means the factor of the plan.',
+    5,
+  ),
+  storage_quota_bytes: described(
+    clearable(z.int().min(0).max(1e15)),
+    'The storage quota of the workspace in bytes; null means the quota of the plan.',
+    20000000000,
+  ),
+  features: described(
+    optional(Features.partial()),
+    'The switches to change; those that are not sent keep their value.',
+  ),
+  billing_hold: described(
+    optional(z.boolean()),
+    'Whether an operator has put the workspace on billing hold, which prevents it from launching campaigns.',
+  ),
+  billing_hold_reason: described(
+    clearable(text(0, 500)),
+    'Why the workspace is on billing hold, as an operator noted it; null if there is no note.',
+    'The card on file has expired.',
+  ),
 });
 export type OperatorChange = z.output<typeof OperatorChange>;
 
 export const PlanRow = answer('Plan', {
-  plan: z.enum(plans),
-  monthly_credits: z.number().nullable(),
-  rate_multiplier: z.number(),
-  storage_quota_bytes: z.number().nullable(),
-  features: z.record(z.string(), z.boolean()),
+  plan: described(z.enum(plans), 'The name of the plan.'),
+  monthly_credits: described(
+    z.number().nullable(),
+    'The credits per month that the plan includes; null means unlimited.',
+    1000,
+  ),
+  rate_multiplier: described(z.number(), 'The factor by which the plan multiplies rate limits.', 3),
+  storage_quota_bytes: described(
+    z.number().nullable(),
+    'The storage quota of a workspace on the plan in bytes; null means unlimited.',
+    20000000000,
+  ),
+  features: described(
+    z.record(z.string(), z.boolean()),
+    'For each feature that not every plan has, whether this plan includes it.',
+    { agent_webhooks: true, admin_role: false },
+  ),
 });
 
 export const CreditGrant = strictBody({
-  amount: decimal(4)
-    .min(-1e9)
-    .max(1e9)
-    .refine((amount) => amount !== 0, { error: 'must not be zero' }),
-  note: text(1, 500),
+  amount: described(
+    decimal(4)
+      .min(-1e9)
+      .max(1e9)
+      .refine((amount) => amount !== 0, { error: 'must not be zero' }),
+    'The credits to grant for the current month, with up to 4 decimals; a negative amount takes credits back, and 0 is refused.',
+    500,
+  ),
+  note: described(
+    text(1, 500),
+    'Why the credits are granted or taken back, as shown in the ledger.',
+    'Compensation for the outage on 14 November',
+  ),
 });
 
-export const StartedExport = answer('StartedExport', { export_id: id, state: z.literal('queued') });
+export const StartedExport = answer('StartedExport', {
+  export_id: described(
+    id,
+    'The id of the export, to read its state with `getExport`.',
+    '0198c20c-e1b3-7460-b92a-4df8c5076e19',
+  ),
+  state: described(z.literal('queued'), 'Always `queued`; a worker then writes the archive.'),
+});
 export const Export = answer('Export', {
-  export_id: id,
-  state: z.enum(['queued', 'running', 'ready', 'failed']),
-  url: z.string().nullable().meta({ description: 'URL of the archive; null unless `state` is `ready`.' }),
-  expires_at: timestamp.nullable(),
-  counts: z.record(z.string(), count).meta({ description: 'Number of rows by table.' }),
+  export_id: described(
+    id,
+    'The id of the export, to read its state with `getExport`.',
+    '0198c20c-e1b3-7460-b92a-4df8c5076e19',
+  ),
+  state: described(
+    z.enum(['queued', 'running', 'ready', 'failed']),
+    'The state of the export; `failed` after three failed attempts.',
+  ),
+  url: described(
+    z.string().nullable(),
+    'The URL of the archive; null unless `state` is `ready`.',
+    'https://plinth.example.com/api/workspace/export/0198c20c-e1b3-7460-b92a-4df8c5076e19?workspaceId=0198c1f2-7d3a-7c41-9b1e-2f6a5d0c8e11&download=true',
+  ),
+  expires_at: described(
+    timestamp.nullable(),
+    'When the archive is removed, seven days after it was written; null until the export has finished.',
+    '2026-11-22T09:30:00.000Z',
+  ),
+  counts: described(z.record(z.string(), count), 'The number of rows in each table.', { apps: 2, records: 42 }),
 });
-export const ExportQuery = query({ download: queryFlag.optional() });
+export const ExportQuery = query({
+  download: parameter(
+    queryFlag.optional(),
+    'Whether to return the archive of a finished export instead of its state; false by default.',
+  ),
+});
 
-export const WorkspaceDeletion = body({ confirm_name: text(1, 200) });
-export const DeletedWorkspace = answer('DeletedWorkspace', { success: z.literal(true), purge_at: timestamp });
+export const WorkspaceDeletion = body({
+  confirm_name: described(text(1, 200), 'The exact name of the workspace, to confirm the deletion.', 'Corner Bakery'),
+});
+export const DeletedWorkspace = answer('DeletedWorkspace', {
+  success: described(z.literal(true), 'Always true.'),
+  purge_at: described(
+    timestamp,
+    'When the workspace is deleted for good; until then an operator can restore it.',
+    '2026-12-15T09:30:00.000Z',
+  ),
+});
 
 export const OperatorQuery = query({ ...pageQuery });
 

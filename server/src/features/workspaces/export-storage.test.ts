@@ -1,4 +1,5 @@
-// Exports in a bucket, over the wire: written, downloaded and removed there, and what is said while it can't be reached.
+// Tests exports stored in a bucket over the network: writing, downloading and removing them, and the errors if the
+// bucket can't be reached.
 import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,7 +70,7 @@ it('an archive that was lost answers 404, and one that cannot be reached 503, un
   expect(await download(kept)).toMatchObject({
     status: 503,
     headers: { 'retry-after': '5' },
-    body: { code: 'service_unavailable', retry_safe: true, detail: expect.stringContaining('file storage') },
+    body: { code: 'service_unavailable', retry_safe: true, detail: expect.stringContaining('File storage') },
   });
   expect(await world.call('GET', kept.path, { as })).toMatchObject({ status: 200, body: { state: 'ready' } });
   await expect(runJob('write exports')).rejects.toThrow('object storage unavailable: ECONNREFUSED');

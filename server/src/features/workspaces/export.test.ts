@@ -1,5 +1,5 @@
-// Tests export and import: an archive contains everything but what it lists as left out, and a round trip changes only
-// ids and dates.
+// Tests export and import. An archive contains everything except the tables and columns that it lists as omitted, and
+// exporting and importing a workspace changes only ids and dates.
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { createArchiveTables, exportTo, importWorkspace, readArchive } from '../../../test/support/archives.ts';
 import { createFullWorkspace } from '../../../test/support/full-workspace.ts';
 import { startWorld } from '../../../test/support/world.ts';
-import { countWorkspaceBytes } from '../../core/auth/byte-budget.ts';
 import { exportBytes } from '../../core/auth/limits.ts';
+import { countWorkspaceBytes } from '../../core/auth/rate-limits/byte-budget.ts';
 import { releaseExpired } from '../../core/credits/reservations.ts';
 import type { Row } from '../../kit/archive/read-archive.ts';
 import { newId } from '../../kit/ids.ts';
@@ -81,7 +81,7 @@ describe('an export', () => {
     const asVictim = await world.token(owner, victim);
     for (const [token, unsealed] of [
       [as, 0],
-      [asVictim, 2], // with the entry of the export itself
+      [asVictim, 2], // includes the export's own entry
     ] as const) {
       const { export_id } = (await world.call('POST', '/api/workspace/export', { as: token })).body;
       await writeExports();
@@ -220,7 +220,7 @@ describe('records', () => {
     const { schema } = (await world.call('GET', `${at}/entity-schemas/Task`, { as: token })).body;
     expect(Object.keys(schema)).toEqual(['name', 'properties', 'unique', 'rls']);
     const mine = (await world.call('GET', `${at}/entities/Task`, { as: token })).body.items;
-    expect(mine).toEqual([task]); // with the same id, because other records may refer to it
+    expect(mine).toEqual([task]); // keeps its id, to which other records may refer
     const people = (await world.call('GET', `${at}/users`, { as: token })).body.items;
     const created = await world.call('POST', `${at}/users/${people[0].id}/tokens`, { as: token, body: {} });
     const theirs = await world.call('GET', `${at}/entities/Task`, { as: created.body.token });
@@ -420,7 +420,7 @@ it('leaves automations off after an import, with the secrets and the workflows t
   expect(on).toMatchObject({ status: 200, body: { is_active: true } });
 });
 
-/** A row without what a move may change: its own and others' ids, a slug that was taken, and whether a webhook or an automation is on. */
+/** Removes the columns that an import may change: ids, slugs, and whether a webhook or automation is on. */
 const plain = (row: Row): Row => {
   const kept = Object.entries(row).filter(([column]) => !/(^|_)id$|^slug$|^disabled_at$|^is_active$/.test(column));
   return Object.fromEntries(kept);

@@ -1,5 +1,5 @@
-// Owns exporting a workspace to an archive (docs/api/workspaces.md#export-and-import). The request only queues the export;
-// a worker writes the archive.
+// Exports a workspace to an archive (docs/api/workspaces.md#export-and-import). The request only queues the
+// export, and a worker writes the archive.
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import { type TableLines, writeArchive } from '../../kit/archive/write-archive.ts';
+import { nameTransaction } from '../../kit/background/snapshots.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { limitReached, Problem } from '../../kit/problem.ts';
@@ -40,8 +41,8 @@ const archiveKey = (exportId: string): string => `exports/${exportId}.tar.gz`;
 type CountBytes = (bytes: number) => Promise<Problem | undefined>;
 
 /**
- * Streams the archive. Throws 404 if it was lost, and 429 if the workspace's byte budget is used up. What is left of the
- * budget does not matter, so that an archive of any size can be downloaded.
+ * Streams the archive. Throws 404 if it was lost, and 429 if the workspace's byte budget is used up. The remaining
+ * budget need not cover the archive, so archives of any size can be downloaded.
  */
 export async function openArchive(objects: ObjectStorage, exportId: string, countBytes: CountBytes): Promise<Readable> {
   const refusal = await countBytes(0);
@@ -56,8 +57,8 @@ const exportNotFound = () =>
   new Problem('not_found', 'export_not_found', 'This export does not exist or has expired. Start a new one.');
 
 /**
- * The storage quota refuses an export only if there is an archive already: whoever exceeds the quota, for example because
- * of another plan, can still leave.
+ * The storage quota prevents an export only if the workspace already has one. A workspace that exceeds its quota, for
+ * example after a change of plan, can therefore still export its data.
  */
 export async function startExport(db: Db, storage: StorageQuota, access: WorkspaceAccess, now: Date) {
   const id = newId();
@@ -97,9 +98,9 @@ export async function getExport(db: Db, access: WorkspaceAccess, exportId: strin
 }
 
 export interface ExportDeps {
-  /** Where the archives are kept. */
+  /** Where archives are stored. */
   readonly objectStorage: ObjectStorage;
-  /** Seals a workspace's audit log, so that an export contains every entry up to its start. */
+  /** Seals a workspace's audit log, so an export contains every entry from before its start. */
   readonly sealChain: (db: Db, workspace_id: string) => Promise<number>;
   readonly archiveTables: ArchiveTables;
   /** Counts an archive towards the workspace's byte budget. */
@@ -107,17 +108,18 @@ export interface ExportDeps {
 }
 
 /**
- * Writes the oldest queued export and returns 1, or returns 0 if there is none. If a worker crashes, another one claims the
- * export when its lease expires. After three attempts the export fails.
+ * Writes the oldest queued export and returns 1, or returns 0 if there is none. If a worker crashes, another worker
+ * claims the export when the lease expires. After three unsuccessful attempts, the export fails.
  */
 export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<number> {
   const { sealChain, countExported } = deps;
-  const claimed = await claimExport(db, now, new Date(now.getTime() + leaseMs));
+  const claimed = await claimExport(db, new Date(now.getTime() + leaseMs), now);
   if (claimed === undefined) return 0;
   const expires_at = new Date(now.getTime() + keepMs);
   try {
     if (claimed.attempts > maxAttempts) throw new Error(`export ${claimed.id} failed ${maxAttempts} times`);
-    // A chain that can't be sealed is reported by the job that seals all of them. Whoever owns it can still leave.
+    // If the chain can't be sealed, the export continues, so the owner still gets their data. The job that seals all
+    // chains reports the failure.
     await sealChain(db, claimed.workspace_id).catch(() => 0);
     const { counts, size } = await storeArchive(db, deps, claimed, now);
     await finishExport(db, claimed, { state: 'ready', counts, expires_at, size_bytes: size });
@@ -129,7 +131,7 @@ export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<nu
   return 1;
 }
 
-/** Removes archives that expired, seven days after they were written. */
+/** Removes expired archives. An archive expires seven days after it was written. */
 export async function removeExpiredExports(db: Db, objects: ObjectStorage, now: Date): Promise<number> {
   const expired = await listExpiredExports(db, now);
   await objects.remove(expired.map((row) => archiveKey(row.id)));
@@ -137,7 +139,10 @@ export async function removeExpiredExports(db: Db, objects: ObjectStorage, now: 
   return expired.length;
 }
 
-/** Through a local file, because the transaction that reads the tables must not wait for the storage. */
+/**
+ * Writes the archive to a local file first, because the transaction that reads the tables must not wait for the object
+ * storage.
+ */
 async function storeArchive(db: Db, deps: ExportDeps, claimed: ClaimedExport, now: Date) {
   const { destination, archive } = await openTemporaryFile();
   try {
@@ -150,7 +155,7 @@ async function storeArchive(db: Db, deps: ExportDeps, claimed: ClaimedExport, no
   }
 }
 
-/** The file has no name while it is used, so a crash leaves nothing of it behind. */
+/** The file is deleted while it is open, so a crash leaves nothing behind. */
 async function openTemporaryFile() {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-export-'));
   try {
@@ -162,7 +167,7 @@ async function openTemporaryFile() {
   }
 }
 
-/** Reads all tables in one repeatable-read transaction, so that the archive is consistent. */
+/** Reads all tables in one repeatable-read transaction, so the archive is consistent. */
 export function writeExport(
   db: Db,
   workspaceId: string,
@@ -174,6 +179,7 @@ export function writeExport(
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (db) => {
+      await nameTransaction(db, 'export');
       const secret_names = await listSecretNames(db, workspaceId);
       const unsealed = await countUnsealed(db, workspaceId);
       const left_out = [

@@ -1,4 +1,4 @@
-// Tests whom an import makes members: people are found by their e-mail address, if it was proven.
+// Tests which accounts become members in an import. People are found by their verified e-mail address.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,8 +36,8 @@ it('an import gives nothing to an account whose owner has not proven the address
     await hashPassword('a long enough password', { ip: '127.0.0.1' }),
     new Date(),
   );
-  await expect(importIt()).rejects.toThrow('the account with this e-mail address is not proven to be theirs');
-  // Without a password nobody has the account: an import created it.
+  await expect(importIt()).rejects.toThrow('the account with this e-mail address has not been verified as theirs');
+  // An account without a password was created by an import, so no one has claimed it yet.
   await world.db.deleteFrom('passwords').where('user_id', '=', member.id).execute();
   await importIt();
   await setVerified(new Date());

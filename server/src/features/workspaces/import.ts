@@ -1,6 +1,6 @@
-// Owns importing an archive as a new workspace (docs/api/workspaces.md#export-and-import). An archive may come from anywhere:
-// every row is checked as if it came through the API, and every id must refer to something in the archive, so that an import
-// can't touch anything outside of the new workspace.
+// Imports an archive as a new workspace (docs/api/workspaces.md#export-and-import). An archive may come from any
+// source, so every row is checked as if it came through the API. Every id must refer to a row in the archive, so an
+// import can't affect anything outside the new workspace.
 import { z } from 'zod';
 import { auditService } from '../../core/audit/audit.ts';
 import type { Plan } from '../../core/auth/plans.ts';
@@ -35,19 +35,19 @@ import {
 
 export interface ImportOptions {
   readonly defaultPlan: Plan;
-  /** Keep plan, limits and billing hold of the archive. Otherwise this installation's default plan applies. */
+  /** Keeps the archive's plan, limits and billing hold. Otherwise this installation's default plan applies. */
   readonly keepPlan?: boolean;
-  /** Import the workspace without its audit log, whose chain may be broken. */
+  /** Imports the workspace without its audit log, whose chain may be broken. */
   readonly skipAuditLog?: boolean;
-  /** Accept an archive of any size. */
+  /** Accepts an archive of any size. */
   readonly anySize?: boolean;
 }
 
 export interface ImportResult {
   readonly workspace_id: string;
-  /** The number of rows by table. */
+  /** The number of rows, by table. */
   readonly counts: Readonly<Record<string, number>>;
-  /** How many of the people had an account, and how many accounts were created. */
+  /** How many people already had an account, and how many accounts were created. */
   readonly people: { readonly found: number; readonly created: number };
 }
 
@@ -62,8 +62,8 @@ const About = z.strictObject({
 });
 
 /**
- * Restores an archive as a new workspace, all or nothing. Ids are new; people are found by their e-mail address, or created
- * without a password. Throws an ArchiveError if the archive is not as an export writes it.
+ * Imports an archive as a new workspace with new ids, completely or not at all. People are found by their e-mail
+ * address, or created without a password. Throws an ArchiveError if the archive is not in the export format.
  */
 export async function importWorkspace(
   db: Db,
@@ -75,7 +75,7 @@ export async function importWorkspace(
   const limits = options.anySize ? anySize : defaultLimits;
   const { format: _, tables: files, ...rest } = await checkArchive(file, tableNames, limits);
   const about = About.safeParse(rest);
-  if (!about.success) throw new ArchiveError('manifest.json is not as an export writes it');
+  if (!about.success) throw new ArchiveError('manifest.json is not in the export format');
   const from = about.data.workspace_id;
   const skipped = options.skipAuditLog ? auditTables : [];
   return transaction(db, async (db) => {
@@ -85,12 +85,12 @@ export async function importWorkspace(
     for await (const batch of readRows(file, tableNames, limits)) {
       if (skipped.includes(batch.table)) continue;
       if (batch.table === 'workspaces' && batch.rows[0]?.id !== from)
-        throw new ArchiveError('its workspace is not the one that manifest.json names');
+        throw new ArchiveError('its workspace is not the one named in manifest.json');
       if (batch.table === peopleTable) await importPeople(db, reader, batch, people, now);
       else await importRows(db, reader, batch, now);
     }
     for (const table of tableNames) if (!skipped.includes(table)) describeTable(tables, table).end?.();
-    if (reader.countUnused() > 0) throw new ArchiveError('it lists people whom no row refers to');
+    if (reader.countUnused() > 0) throw new ArchiveError('it lists people that no row refers to');
     await refuseInconsistent(db, workspaceId, now);
     await countImportedRecords(db, workspaceId);
     if (!options.keepPlan) {
@@ -109,7 +109,10 @@ export async function importWorkspace(
   });
 }
 
-/** Somebody who has not proven that an address is theirs may not be the person of the archive. */
+/**
+ * Rejects an account that has a password but an unverified address, because its owner may not be the person in the
+ * archive.
+ */
 async function importPeople(
   db: Db,
   reader: RowReader,
@@ -124,7 +127,7 @@ async function importPeople(
     const account = accounts.get(email);
     if (account?.is_unproven)
       throw new ArchiveError(
-        `it has a person ${email}, and the account with this e-mail address is not proven to be theirs. Send them the link that "plinth user reset --user ${email}" prints. Once they have set a password with it, repeat the import`,
+        `it contains the person ${email}, but the account with this e-mail address has not been verified as theirs. Send them the link that "npm run plinth -- user reset --user ${email}" prints. Once they have set a password with it, repeat the import`,
       );
     const userId = account?.id ?? (await insertUser(db, { email, full_name, email_verified: false }, now));
     tally[account === undefined ? 'created' : 'found'] += 1;
@@ -136,7 +139,7 @@ async function importPeople(
 async function importRows(db: Db, reader: RowReader, batch: RowBatch, now: Date): Promise<void> {
   const { table } = batch;
   let rows = reader.replaceIds(table, reader.check(batch));
-  // An imported webhook has no secret.
+  // Imported webhooks are disabled, because they have no secret.
   if (table === 'webhooks') rows = rows.map((row) => ({ ...row, disabled_at: row.disabled_at ?? now.toISOString() }));
   if (table === 'apps') rows = await replaceTakenSlugs(db, rows);
   await insertImportedRows(db, table, Object.keys(rows[0] ?? {}), rows).catch((error) => {
@@ -154,15 +157,21 @@ async function replaceTakenSlugs(db: Db, apps: readonly Row[]): Promise<Row[]> {
   );
 }
 
-/** A constraint of the database that no check of ours expressed. The error's own text could repeat the row. */
+/**
+ * Converts the error for a violated database constraint that our own checks missed. The original error text could
+ * contain the row.
+ */
 function toArchiveError(error: unknown, { table, file, firstLine, rows }: RowBatch): unknown {
   const { code, constraint } = error as { code?: string; constraint?: string };
   if (!/^2[23]/.test(code ?? '')) return error;
   const lines = `${file} lines ${firstLine} to ${firstLine + rows.length - 1}`;
-  return new ArchiveError(`${lines}: the database refuses these rows of ${table} (${constraint ?? code})`);
+  return new ArchiveError(`${lines}: the database rejected these rows of ${table} (${constraint ?? code})`);
 }
 
-/** Refuses pools that do not match the ledger, which the nightly check would otherwise report for ever. */
+/**
+ * Rejects an inconsistent workspace, including pools that do not match the ledger, which the nightly check would
+ * otherwise keep reporting.
+ */
 async function refuseInconsistent(db: Db, workspace_id: string, now: Date): Promise<void> {
   const [found] = await listInconsistencies(db, workspace_id, startOfMonth(now));
   if (found !== undefined) throw new ArchiveError(`it is inconsistent: ${found}`);

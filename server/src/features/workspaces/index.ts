@@ -1,4 +1,4 @@
-// Entry point of workspaces: workspaces, plans, what operators set, export and import.
+// Entry point for workspaces: workspaces, plans, operator settings, export and import.
 import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
 import { recountStorage, type StorageDrift } from '../../core/storage/recount.ts';
 import { foldDueInMs, foldStorageChanges } from '../../core/storage/usage.ts';

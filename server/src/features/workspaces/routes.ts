@@ -1,5 +1,7 @@
-// Owns the routes of workspaces: the caller's, the current one, the plans, exports, and the operators' routes.
+// The routes for workspaces: the caller's workspaces, the current one, plans, exports, and operators' operations.
 import { readCredentials, sessionOnly, sessionOrToken, writeCredentials } from '../../core/auth/credentials.ts';
+import { nestedResource } from '../../core/auth/guards/row.ts';
+import { operator, self, unlimitedToken, workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { exportBytes, perMinute } from '../../core/auth/limits.ts';
 import {
   findRequiredPlan,
@@ -9,7 +11,6 @@ import {
   rateFactors,
   storageQuotas,
 } from '../../core/auth/plans.ts';
-import { nestedResource, operator, self, unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { LedgerEntry } from '../../core/credits/ledger.ts';
 import { listWorkspacesOf } from '../../core/identity/accounts.ts';
@@ -53,11 +54,16 @@ const operatorWorkspaceGuard = nestedResource(operator, 'workspace', findOperato
 /** A list that always fits on one page. */
 const onePage = <Item>(all: Item[]) => ({ items: all, next_cursor: null, has_more: false });
 
-export const workspaceRoutes = (
-  deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'> & { cursors: Cursors },
-): Route[] => [...memberRoutes(deps), ...operatorRoutes(deps.cursors)];
+type RouteDeps = WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>;
 
-const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): Route[] => [
+export const workspaceRoutes = (deps: RouteDeps & { cursors: Cursors }): Route[] => [
+  ...memberRoutes(deps),
+  ...exportRoutes(deps),
+  planRoute,
+  ...operatorRoutes(deps.cursors),
+];
+
+const memberRoutes = (deps: RouteDeps): Route[] => [
   route({
     name: 'listWorkspaces',
     method: 'GET',
@@ -83,7 +89,7 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): 
     audits: ['workspace.created'],
     answers: { 200: Workspace },
     refusals: [{ status: 403, code: 'operator_required' }],
-    handle: ({ db, access, body, now }) => createWorkspace(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => createWorkspace(db, deps, access, body, now),
   }),
   route({
     name: 'getWorkspace',
@@ -108,7 +114,8 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): 
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(30, 'workspace'),
     body: WorkspaceChange,
-    audits: ['workspace.updated'],
+    idempotency: 'optional',
+    audits: { sometimes: ['workspace.updated'] },
     answers: { 200: Workspace },
     handle: ({ db, access, body, now }) => changeWorkspace(db, access, body, now),
   }),
@@ -122,15 +129,19 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): 
     limit: perMinute(5, 'user'),
     body: WorkspaceDeletion,
     description:
-      'Its campaigns are paused first. If the ad platform does not confirm that, the answer is 409 `ad_platform_timeout`, and the workspace is kept.',
+      "The workspace's campaigns are paused first. If the ad platform does not confirm the pause, the response is 409 `ad_platform_timeout`, and the workspace is kept.",
     work: 'outside',
     needsWorker: true,
     heldSeconds: 60,
+    repeat: 'safe',
     audits: ['workspace.deleted', 'ads.campaign.pause_requested'],
     answers: { 200: DeletedWorkspace },
     refusals: [{ status: 409, code: 'ad_platform_timeout' }],
-    handle: ({ db, access, body, now }) => deleteWorkspace(db, access, deps, body.confirm_name, now),
+    handle: ({ db, access, body, now }) => deleteWorkspace(db, deps, access, body.confirm_name, now),
   }),
+];
+
+const exportRoutes = (deps: RouteDeps): Route[] => [
   route({
     name: 'startExport',
     method: 'POST',
@@ -158,7 +169,7 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): 
     path: '/api/workspace/export/{export_id}',
     summary: 'Read the state of an export, or download its archive',
     description:
-      'With `download=true` a finished export answers with its archive: a gzipped tar with one JSON-lines file or more per table and a manifest with counts and hashes. It is kept for seven days.',
+      'With `download=true`, the response for a finished export is its archive: a gzipped tar file with one or more JSON Lines files per table and a manifest with counts and hashes. The archive is kept for seven days.',
     credentials: readCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(60, 'workspace'),
@@ -173,29 +184,30 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): 
       return attachment(archive, 'application/gzip', `plinth-${found.export_id}.tar.gz`);
     },
   }),
-  route({
-    name: 'listPlans',
-    method: 'GET',
-    path: '/api/plans',
-    summary: 'List the plans and what each includes',
-    credentials: { ...readCredentials, workspaceKey: 'usage:read' },
-    access: { ...self, needs: 'none' },
-    limit: perMinute(60, 'caller'),
-    answers: { 200: items(PlanRow) },
-    handle: () =>
-      onePage(
-        plans.map((plan) => ({
-          plan,
-          monthly_credits: monthlyCredits[plan],
-          rate_multiplier: rateFactors[plan],
-          storage_quota_bytes: storageQuotas[plan],
-          features: Object.fromEntries(
-            gatedFeatures.map((feature) => [feature, findRequiredPlan(plan, feature) === undefined]),
-          ),
-        })),
-      ),
-  }),
 ];
+
+const planRoute = route({
+  name: 'listPlans',
+  method: 'GET',
+  path: '/api/plans',
+  summary: 'List the plans and what each includes',
+  credentials: { ...readCredentials, workspaceKey: 'usage:read' },
+  access: { ...self, needs: 'none' },
+  limit: perMinute(60, 'caller'),
+  answers: { 200: items(PlanRow, 'The plans, from the lowest to the highest.') },
+  handle: () =>
+    onePage(
+      plans.map((plan) => ({
+        plan,
+        monthly_credits: monthlyCredits[plan],
+        rate_multiplier: rateFactors[plan],
+        storage_quota_bytes: storageQuotas[plan],
+        features: Object.fromEntries(
+          gatedFeatures.map((feature) => [feature, findRequiredPlan(plan, feature) === undefined]),
+        ),
+      })),
+    ),
+});
 
 const operatorRoutes = (cursors: Cursors): Route[] => [
   route({
@@ -224,6 +236,7 @@ const operatorRoutes = (cursors: Cursors): Route[] => [
     access: operatorWorkspaceGuard,
     limit: perMinute(60, 'caller'),
     body: OperatorChange,
+    idempotency: 'optional',
     audits: ['operator.workspace_changed'],
     answers: { 200: OperatorWorkspace },
     handle: ({ db, access, body, now }) => updateOperatorWorkspace(db, access, body, now),

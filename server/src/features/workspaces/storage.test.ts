@@ -1,5 +1,5 @@
-// How many bytes a workspace stores: the count agrees with what is stored, whatever happens, and the quota refuses what
-// would exceed it.
+// Tests counting the bytes that a workspace stores. The count always matches the stored data, and changes that would
+// exceed the quota are refused.
 import { mkdtempSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ interface Place {
   call(method: string, path: string, body?: unknown): ReturnType<typeof world.call>;
 }
 
-/** A workspace on the free plan with an app that has the entity Note. */
+/** Creates a workspace on the free plan with an app that has the entity Note. */
 async function newPlace(changes: { storage_quota_bytes?: number } = {}): Promise<Place> {
   const workspace = await world.workspace(owner, 'free');
   const set = { rate_multiplier: 1000, ...changes };
@@ -62,7 +62,7 @@ async function newPlace(changes: { storage_quota_bytes?: number } = {}): Promise
 
 const textOf = (bytes: number) => 'x'.repeat(bytes);
 
-/** What is stored, added up by this test: JSON as JavaScript writes it, the bytes of files, and archives on disk. */
+/** Measures the stored bytes: records as JavaScript's JSON, files, and archives on disk. */
 async function measure({ workspace }: Pick<Place, 'workspace'>) {
   const apps = world.db.selectFrom('apps').where('workspace_id', '=', workspace).select('id');
   const records = await world.db.selectFrom('entity_records').where('app_id', 'in', apps).select('data').execute();
@@ -180,14 +180,16 @@ describe('the count of stored bytes', () => {
     const reported: unknown[] = [];
     const recount = () => recountStorage(db, (drift) => reported.push(drift), world.clock.now());
     await recount();
-    expect(reported).toEqual([]); // it was counted less than a week ago
+    expect(reported).toEqual([]); // it was recounted less than a week ago
     try {
       world.clock.aheadMs += 8 * dayMs;
       await Promise.all([recount(), recount()]);
     } finally {
       world.clock.aheadMs -= 8 * dayMs;
     }
-    expect(reported).toEqual([{ workspace_id: place.workspace, records: 7, files: -50, archives: 0 }]);
+    expect(reported).toEqual([
+      { workspace_id: place.workspace, records: 7, files: -50, archives: 0, analytics: 0, answers: 0 },
+    ]);
     await expectExact(place);
   });
 });
@@ -228,7 +230,7 @@ describe('the storage quota', () => {
   const quota = 10_000;
   const refused = { status: 402, body: { code: 'storage_quota_exceeded', quota_bytes: quota } };
 
-  /** A place with 9,000 of 10,000 bytes used by one record, of which this process knows. */
+  /** Creates a workspace in which one record uses 9,000 of 10,000 bytes. This process has cached that usage. */
   async function newFullPlace() {
     const place = await newPlace({ storage_quota_bytes: quota });
     const kept = (await place.call('POST', 'entities/Note', { text: textOf(9_000 - '{"text":""}'.length) })).body;
@@ -244,7 +246,7 @@ describe('the storage quota', () => {
       call('POST', 'entities/Note', more),
       call('POST', 'entities/Note/bulk', [{ text: 'a' }, more]),
       call('PUT', `entities/Note/${small.id}`, more),
-      call('PUT', `entities/Note/${kept.id}`, { code: textOf(1_000) }), // the key changes, too
+      call('PUT', `entities/Note/${kept.id}`, { code: textOf(1_000) }), // also sets another field
       call('PUT', 'entities/Note/bulk', [{ id: small.id, ...more }]),
       call('POST', 'entities/Note/upsert', { key: ['code'], records: [{ code: 'small', ...more }] }),
       call('POST', 'entities/Note/upsert', { key: ['code'], records: [{ code: 'new', ...more }] }),
@@ -259,6 +261,8 @@ describe('the storage quota', () => {
       records_bytes: used_bytes,
       files_bytes: 0,
       archives_bytes: 0,
+      analytics_bytes: 0,
+      answers_bytes: 0,
     });
   });
 
@@ -277,7 +281,7 @@ describe('the storage quota', () => {
     await call('PUT', 'files/content?path=a.txt', { content: textOf(100) });
     const set = { storage_quota_bytes: 1 };
     await world.db.updateTable('workspaces').set(set).where('id', '=', workspace).execute();
-    world.clock.aheadMs += 61_000; // what this process has read is no longer trusted
+    world.clock.aheadMs += 61_000; // expires the usage that this process has cached
     const passing = [
       ['PUT', `entities/Note/${kept.id}`, { text: textOf(8_000) }],
       ['PUT', `entities/Note/${kept.id}`, { text: `${textOf(7_999)}y` }],
@@ -299,7 +303,7 @@ describe('the storage quota', () => {
     const more = { text: textOf(2_000) };
     expect((await call('POST', 'entities/Note', more)).status).toBe(402);
     await call('DELETE', `entities/Note/${kept.id}`);
-    expect((await call('POST', 'entities/Note', more)).status).toBe(402); // the trash counts
+    expect((await call('POST', 'entities/Note', more)).status).toBe(402); // records in the trash count
     await call('DELETE', `entities/Note/${kept.id}/permanent`);
     expect((await call('POST', 'entities/Note', more)).status).toBe(200);
   });
@@ -333,7 +337,7 @@ describe('the storage quota', () => {
       return statements.filter((text) => /storage_(usage|changes)/.test(text)).map((text) => text.split(' ', 1)[0]);
     };
     expect(await countReads({ text: 'other' })).toEqual([]);
-    expect(await countReads({ text: 'longer' })).toEqual(['with']); // the statement that saves the record counts it, too
+    expect(await countReads({ text: 'longer' })).toEqual(['with']); // saves and counts the record
     world.clock.aheadMs += 61_000;
     expect(await countReads({ text: 'small' })).toEqual(['with']);
     expect(await countReads({ text: 'short' })).toEqual([]);
@@ -341,7 +345,7 @@ describe('the storage quota', () => {
   });
 });
 
-/** A few hundred operations of every kind that changes what is stored. */
+/** Runs a few hundred random operations of every kind that changes the stored data. */
 async function changeAtRandom(place: Place, seed: number): Promise<void> {
   let state = seed;
   const random = (below: number) => {

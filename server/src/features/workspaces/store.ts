@@ -1,4 +1,4 @@
-// Owns the operators' queries over all workspaces, and the queries of exports and imports.
+// The operators' queries on all workspaces, and the queries for exports and imports.
 import { type RawBuilder, sql } from 'kysely';
 import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
@@ -23,6 +23,12 @@ export const findOperatorWorkspace = (db: Db, access: SelfAccess, id: string) =>
 
 export const getOperatorWorkspace = (db: Db, access: SelfAccess, id: string) =>
   selectAllWorkspaces(db, access).where('workspaces.id', '=', id).executeTakeFirstOrThrow();
+
+/** Locks the workspace until the transaction ends, so it can be compared with a change. */
+export async function lockOperatorWorkspace(db: Db, access: SelfAccess, id: string) {
+  await sql`/* operator */ select 1 from workspaces where id = ${id} for no key update`.execute(db);
+  return getOperatorWorkspace(db, access, id);
+}
 
 // ---- exports
 
@@ -62,7 +68,7 @@ export async function countLiveExports(db: Db, access: WorkspaceAccess, now: Dat
   return count;
 }
 
-/** Sets plan, credits and rates to this installation's values instead of the archive's. */
+/** Replaces the archive's plan, credits and rates with this installation's values. */
 export async function resetPlan(db: Db, id: string, plan: Plan): Promise<void> {
   await saveWorkspace(db, id, {
     plan,
@@ -75,12 +81,12 @@ export async function resetPlan(db: Db, id: string, plan: Plan): Promise<void> {
   });
 }
 
-/** SQL for polling. */
+/** SQL that returns 0 if an export can be claimed. */
 export const exportDueInMs =
   "select 0 from workspace_exports where state = 'queued' or (state = 'running' and claimed_until < $1) limit 1";
 
 /** Claims the oldest export that is queued, or whose worker's lease has expired. */
-export async function claimExport(db: Db, now: Date, until: Date): Promise<ClaimedExport | undefined> {
+export async function claimExport(db: Db, until: Date, now: Date): Promise<ClaimedExport | undefined> {
   const { rows } = await sql<ClaimedExport>`/* service */ update workspace_exports
     set state = 'running', claimed_until = ${until}, attempts = attempts + 1
     where (workspace_id, id) in (
@@ -101,7 +107,7 @@ export async function finishExport(
     .set({ ...done, counts: JSON.stringify(done.counts), claimed_until: null })
     .where('workspace_id', '=', workspace_id)
     .where('id', '=', id)
-    .where('claimed_until', '=', claimed_until) // no row if another worker has claimed it since
+    .where('claimed_until', '=', claimed_until) // no row if another worker has claimed it in the meantime
     .execute();
 }
 
@@ -118,9 +124,12 @@ export async function removeExport(db: Db, { workspace_id, id }: ExportKey): Pro
 }
 
 const batchSize = 500;
-const maxLineInBatch = 32 * 1024; // so that a batch has at most 16 MiB; a larger row is read alone
+const maxLineInBatch = 32 * 1024; // keeps a batch within 16 MiB; a larger row is read alone
 
-/** Yields a part's rows in batches, each row as one line of JSON with the described columns, binary ones as base64. */
+/**
+ * Yields a part's rows in batches. Each row is one line of JSON with the described columns. Binary values are written
+ * as base64.
+ */
 export async function* readPart(
   db: Db,
   { table, owner, order, deleting }: ArchivePart,
@@ -138,7 +147,7 @@ export async function* readPart(
       ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`
       : sql`t.${sql.ref(owner)} = ${workspaceId}`
   }${deleting === undefined ? sql`` : sql` and t.${sql.ref(deleting)} is null`}`;
-  // `offset 0` keeps PostgreSQL from computing the line twice.
+  // `offset 0` prevents PostgreSQL from computing the line twice.
   const rows = sql<{ line: string | null; place: string }>`
     select case when octet_length(line) <= ${sql.lit(maxLineInBatch)} then line end as line, place
     from (select ${line} as line, t.ctid::text as place from ${from} order by ${sql.raw(order)} offset 0) lines`;
@@ -160,7 +169,7 @@ export async function* readPart(
   }
 }
 
-/** A column of type `json` keeps its white space. In a string, a line break is escaped. */
+/** Replaces line breaks in columns of type `json`. Line breaks within strings are already escaped. */
 const toOneLine = (json: string): string => json.replaceAll('\n', ' ');
 
 async function* readInBatches<Row>(db: Db, query: RawBuilder<Row>): AsyncGenerator<Row[]> {
@@ -173,7 +182,7 @@ async function* readInBatches<Row>(db: Db, query: RawBuilder<Row>): AsyncGenerat
   await sql`close exported`.execute(db);
 }
 
-/** Inserts rows whose columns were checked. Table and column names come from the descriptions only. */
+/** Inserts rows whose columns have been checked. Table and column names come only from the descriptions. */
 export async function insertImportedRows(
   db: Db,
   table: string,
@@ -205,7 +214,7 @@ export async function* readPeople(db: Db, workspaceId: string): AsyncGenerator<s
   for await (const rows of readInBatches(db, people)) yield rows.map(({ line }) => line);
 }
 
-/** Audit entries that wait to be sealed. Only sealed entries are exported. */
+/** Counts the audit entries that are waiting to be sealed. Only sealed entries are exported. */
 export async function countUnsealed(db: Db, workspaceId: string): Promise<number> {
   const { rows } = await sql<{
     count: number;
@@ -221,7 +230,10 @@ export async function listSecretNames(db: Db, workspaceId: string) {
   return rows;
 }
 
-/** The users with these e-mail addresses. `is_unproven`: somebody has set a password, and not shown that the address is theirs. */
+/**
+ * Lists the users with these e-mail addresses. `is_unproven` means that the account has a password but its address is
+ * not verified.
+ */
 export const listUsersByEmail = (db: Db, emails: readonly string[]) =>
   db
     .selectFrom('users')
@@ -231,7 +243,7 @@ export const listUsersByEmail = (db: Db, emails: readonly string[]) =>
     .select(sql<boolean>`users.email_verified_at is null and passwords.hash is not null`.as('is_unproven'))
     .execute();
 
-/** Those of these slugs that another app has, or gave up of late. */
+/** Returns the given slugs that another app uses or has recently released. */
 export async function listTakenSlugs(
   db: Db,
   apps: readonly { readonly id: string; readonly slug: string }[],
@@ -243,15 +255,15 @@ export async function listTakenSlugs(
   return new Set(rows.map(({ slug }) => slug));
 }
 
-/** The months that an imported workspace has credits of. */
+/** Lists the months for which an imported workspace has a credit pool. */
 export const listPoolMonths = async (db: Db, workspace_id: string): Promise<Date[]> => {
   const pools = db.selectFrom('credit_pools').where('workspace_id', '=', workspace_id).select('period_start');
   return (await pools.execute()).map((pool) => pool.period_start);
 };
 
 /**
- * What in an imported workspace no operation could have written, although each row on its own is as it should be. Returns
- * descriptions; none if all is well.
+ * Describes inconsistencies that no operation could have caused, although each row is valid on its own. The list is
+ * empty if there are none.
  */
 export async function listInconsistencies(db: Db, workspaceId: string, month: Date): Promise<string[]> {
   const { rows } = await sql<{ what: string }>`with recursive levels as (
@@ -260,7 +272,7 @@ export async function listInconsistencies(db: Db, workspaceId: string, month: Da
         where f.workspace_id = ${workspaceId} and l.level < 20)
     select 'the workspace does not have exactly one owner' as what
       where (select count(*) from memberships where workspace_id = ${workspaceId} and role = 'owner') <> 1
-    union all select 'folders are nested in a circle, or deeper than 20 levels'
+    union all select 'folders form a cycle or are nested deeper than 20 levels'
       where (select count(*) from folders where workspace_id = ${workspaceId}) <> (select count(*) from levels)
     union all select 'a folder is in a folder of another scope, type or owner' where exists (
       select from folders f join folders p on p.workspace_id = f.workspace_id and p.id = f.parent_folder_id
@@ -285,10 +297,10 @@ export async function listInconsistencies(db: Db, workspaceId: string, month: Da
     union all select 'a webhook has no sequence number' where exists (
       select from webhooks w where w.workspace_id = ${workspaceId} and not exists (
         select from webhook_sequences s where s.workspace_id = ${workspaceId} and s.webhook_id = w.id))
-    union all select 'the ledger moves credits of a month that has no pool' where exists (
+    union all select 'the ledger contains credits for a month that has no pool' where exists (
       select from credit_ledger l where l.workspace_id = ${workspaceId} and not exists (
         select from credit_pools p where p.workspace_id = ${workspaceId} and p.period_start = l.period_start))
-    union all select 'credits of a month to come' where exists (
+    union all select 'it contains credits for a future month' where exists (
       select from credit_pools p where p.workspace_id = ${workspaceId} and p.period_start > ${month})`.execute(db);
   return rows.map(({ what }) => what);
 }

@@ -1,15 +1,17 @@
-// Owns creating, changing and deleting workspaces, and what operators set for them.
+// Creates, changes and deletes workspaces, and the settings that operators control.
+import { isDeepStrictEqual } from 'node:util';
 import { audit, auditOperator } from '../../core/audit/audit.ts';
-import { issueForNewWorkspace } from '../../core/auth/new-workspace.ts';
 import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { issueForNewWorkspace } from '../../core/auth/proofs-without-guard.ts';
 import { presentLedgerRow } from '../../core/credits/ledger.ts';
 import { grant, syncPoolLimit } from '../../core/credits/reservations.ts';
 import { getCallingUser } from '../../core/identity/accounts.ts';
 import { insertWorkspace } from '../../core/identity/users.ts';
-import { getWorkspaceRow, graceDays, saveWorkspace } from '../../core/identity/workspaces.ts';
+import { getWorkspaceRow, graceDays, lockWorkspace, saveWorkspace } from '../../core/identity/workspaces.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { unchanged } from '../../kit/http/answer.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -20,7 +22,7 @@ import {
   presentWorkspace,
   type WorkspaceRow,
 } from './contract.ts';
-import { getOperatorWorkspace } from './store.ts';
+import { getOperatorWorkspace, lockOperatorWorkspace } from './store.ts';
 
 export interface WorkspaceDeps {
   readonly defaultPlan: Plan;
@@ -28,24 +30,24 @@ export interface WorkspaceDeps {
   readonly baseUrl: string;
   readonly storage: StorageQuota;
   readonly campaigns: CampaignStops;
-  /** What else happens to a workspace that is deleted, in the same transaction. */
+  /** Further changes made in the same transaction when a workspace is deleted. */
   readonly onDelete: readonly OnDelete[];
 }
 
 type OnDelete = (db: Db, access: WorkspaceAccess, now: Date) => Promise<void>;
 
-/** What happens to the campaigns of a workspace that is deleted (features/ads). */
+/** Stops a workspace's campaigns before it is deleted (features/ads). */
 export interface CampaignStops {
-  /** Outside of the transaction: it waits for the ad platform. */
+  /** Runs outside the transaction, because it waits for the ad platform. */
   stopWorkspace(db: Db, access: WorkspaceAccess, now: Date): Promise<void>;
   requireWorkspaceStopped(db: Db, access: WorkspaceAccess, now: Date): Promise<void>;
 }
 
 export async function createWorkspace(
   db: Db,
+  deps: WorkspaceDeps,
   access: SelfAccess,
   input: { name: string; country_code?: string },
-  deps: WorkspaceDeps,
   now: Date,
 ) {
   const { caller } = access;
@@ -53,10 +55,10 @@ export async function createWorkspace(
     throw new Problem(
       'forbidden',
       'operator_required',
-      'Only operators can create workspaces on this installation, in a browser session. Ask an operator.',
+      'On this installation, only operators can create workspaces, and only in a browser session. Ask an operator.',
     );
   }
-  // Credits pay for the operator's language model, so only an operator gives them to a workspace.
+  // Credits pay for the operator's language model, so only an operator can grant them to a workspace.
   const terms = caller.is_operator ? { plan: deps.defaultPlan } : ({ plan: 'free', monthly_limit: 0 } as const);
   return transaction(db, async (db) => {
     const id = await insertWorkspace(db, { ...input, ...terms, owner_id: getCallingUser(access).id }, now);
@@ -73,23 +75,22 @@ export async function changeWorkspace(
   now: Date,
 ) {
   return transaction(db, async (db) => {
-    const before = await getWorkspaceRow(db, access);
+    const current = await lockWorkspace(db, access);
+    const before = previousValues(current, change);
+    if (isDeepStrictEqual(before, change)) return unchanged(presentWorkspace(current, access.role));
     const row = await saveWorkspace(db, access.workspace_id, { ...change, updated_date: now });
-    await audit(
-      db,
-      access,
-      { type: 'workspace.updated', target: targetOf(row), before: previousValues(before, change), after: change },
-      now,
-    );
+    await audit(db, access, { type: 'workspace.updated', target: targetOf(row), before, after: change }, now);
     return presentWorkspace(row, access.role);
   });
 }
 
-/** Nobody can reach the workspace any more. It is purged after 30 days; until then an operator can restore it. */
+/**
+ * Makes the workspace inaccessible to everyone. An operator can restore it within 30 days, after which it is purged.
+ */
 export async function deleteWorkspace(
   db: Db,
-  access: WorkspaceAccess,
   { campaigns, onDelete }: Pick<WorkspaceDeps, 'campaigns' | 'onDelete'>,
+  access: WorkspaceAccess,
   confirmName: string,
   now: Date,
 ) {
@@ -110,7 +111,7 @@ export async function deleteWorkspace(
 function requireName({ name }: WorkspaceRow, confirmName: string): void {
   if (name !== confirmName)
     throw new ValidationError([
-      { loc: ['body', 'confirm_name'], msg: 'must match the name of the workspace', type: 'value_error' },
+      { loc: ['body', 'confirm_name'], msg: "must match the workspace's name", type: 'value_error' },
     ]);
 }
 
@@ -123,15 +124,22 @@ export async function updateOperatorWorkspace(
   now: Date,
 ) {
   const { workspace } = access;
-  // A new plan sets its monthly credits, unless the change sets them too.
+  // A change of plan resets the monthly credits to the new plan's, unless the change sets them explicitly.
   const credits =
     change.plan !== undefined && change.monthly_limit === undefined
       ? { monthly_limit: monthlyCredits[change.plan] }
       : {};
   const features = change.features && JSON.stringify({ ...(workspace.features as object), ...change.features });
+  const after = { ...change, ...credits };
   return transaction(db, async (db) => {
+    const locked = await lockOperatorWorkspace(db, access, workspace.id);
+    const all = { ...previousValues(locked, after), features: locked.features };
+    const isSame = isDeepStrictEqual(all, {
+      ...after,
+      features: { ...(locked.features as object), ...change.features },
+    });
+    if (isSame) return unchanged(presentOperatorWorkspace(locked));
     await saveWorkspace(db, workspace.id, { ...change, ...credits, features, updated_date: now });
-    const after = { ...change, ...credits };
     if (after.monthly_limit !== undefined) await syncPoolLimit(db, workspace.id, now);
     await auditOperator(
       db,

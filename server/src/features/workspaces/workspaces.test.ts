@@ -72,6 +72,13 @@ describe('workspaces', () => {
       name: 'Renamed',
       locale: 'de-AT',
     });
+    for (const body of [{ name: 'Renamed' }, { name: 'Renamed', locale: 'de-AT' }, {}]) {
+      const same = await change(as, body);
+      expect(same).toMatchObject({ status: 200, body: { name: 'Renamed', locale: 'de-AT' } });
+      expect(same.headers['x-changed']).toBe('false');
+    }
+    const entries = await world.call('GET', '/api/workspace/audit-log?type=workspace.updated', { as });
+    expect(entries.body.items).toHaveLength(1);
     expect((await change(as, { country_code: 'de' })).body.detail[0].type).toBe('string_pattern_mismatch');
     const app = await world.appOf(owner, workspace);
     const limited = await world.token(owner, workspace, { app_ids: [app.id] });

@@ -1,4 +1,4 @@
-// Owns the tests of the ad platform's client, over the wire against the platform of the sandbox.
+// Tests the ad platform's client over the wire, against the sandbox's ad platform.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,7 +90,7 @@ describe('accounts', () => {
     expect(await platform.readAccountStatus('4711')).toMatchObject({ outcome: 'read', result: null });
   });
 
-  it('that belong to somebody else can not be read', async () => {
+  it('that belong to somebody else cannot be read', async () => {
     expect(await platform.readAccount('4711')).toEqual({
       outcome: 'unavailable',
       reason: 'authorizationError.USER_PERMISSION_DENIED',
@@ -238,7 +238,7 @@ describe('search', () => {
     );
     expect(terms).toHaveLength(2);
     expect(terms[0]).toMatchObject({ campaignSearchTermView: { searchTerm: expect.stringContaining('city bikes') } });
-    // The view of the search network excludes Performance Max.
+    // The search network's view excludes Performance Max.
     expect(
       await query(customerId, 'SELECT search_term_view.search_term, metrics.clicks FROM search_term_view'),
     ).toEqual([]);
@@ -338,7 +338,7 @@ describe('outcomes', () => {
     await nowhere.close();
   });
 
-  it('are unknown if the answer can not be read', async () => {
+  it('are unknown if the answer cannot be read', async () => {
     const answers = [
       'HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n<html/>',
       'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}',
@@ -389,7 +389,7 @@ describe('outcomes', () => {
 
 it('refuses credentials without repeating them', () => {
   for (const text of ['secret', '{"type":"service_account","private_key":"secret"}', '{"type":"other"}'])
-    expect(() => parseCredentials(text)).toThrow(/^must be a credential file/);
+    expect(() => parseCredentials(text)).toThrow(/^must be a service account or authorized user credential file/);
 });
 
 it('of the sandbox continues where it was after a restart', async () => {

@@ -1,4 +1,4 @@
-// Owns calling the ad platform: the access token, the headers, and what an answer means for a change and for a read.
+// Calls to the ad platform: the access token, the headers, and how responses to changes and reads are interpreted.
 import type { Clock } from '../../kit/clock.ts';
 import { type Credentials, createAccessTokens } from './credentials.ts';
 import { cutReasons, isUnfinished, readReasons, readRequestId, readStatus } from './failure.ts';
@@ -7,10 +7,10 @@ import type { Change, Reading, Unavailable } from './outcome.ts';
 import { openRest, type Purpose, type RestAnswer } from './rest.ts';
 
 export interface AdPlatformSettings {
-  /** Undefined: the platform is not configured. */
+  /** Undefined if the platform is not configured. */
   readonly url: string | undefined;
   readonly version: string;
-  /** The manager account, digits only. */
+  /** The manager account's id, digits only. */
   readonly managerId: string | undefined;
   readonly credentials: Credentials | undefined;
   readonly clock: Clock;
@@ -18,22 +18,22 @@ export interface AdPlatformSettings {
   readonly readTimeoutMs?: number;
   /** Called after every call. */
   readonly onCall?: (outcome: string, seconds: number) => void;
-  /** Called after a call that failed for a reason that the operator may want to know. */
+  /** Called after a failed call, if the reason may concern the operator. */
   readonly onFailure?: (failure: { readonly reason: string; readonly request_id: string | null }) => void;
 }
 
 export interface Call {
-  /** Below the version, such as `/customers/1/googleAds:search`. */
+  /** The path after the version, such as `/customers/1/googleAds:search`. */
   readonly path: string;
   readonly body: Json;
 }
 
-/** Undefined: the answer is not what was expected. */
+/** Undefined if the response does not have the expected form. */
 type ReadResult<Result> = (body: Json) => Result | undefined;
 
 export interface Calls {
   readonly configured: boolean;
-  /** `notAfter`: nothing is sent after this time, and nobody waits for an answer (`performance.now()`). */
+  /** `notAfter` is a `performance.now()` time. After it, nothing is sent and the call stops waiting for a response. */
   change<Result>(call: Call, readResult: ReadResult<Result>, notAfter?: number): Promise<Change<Result>>;
   read<Result>(call: Call, readResult: ReadResult<Result>, notAfter?: number): Promise<Reading<Result>>;
   close(): Promise<void>;
@@ -62,7 +62,10 @@ export function createCalls({
   const { send, close } = openRest();
   const tokens = createAccessTokens(credentials, send, clock);
 
-  /** Undefined if there is no access token. Nothing is sent after `until`, whoever waits for an outcome relies on that. */
+  /**
+   * Undefined if there is no access token. Nothing is sent after `until`, and callers waiting for an outcome rely on
+   * this.
+   */
   async function sendOnce({ path, body }: Call, purpose: Purpose, until: number): Promise<RestAnswer | undefined> {
     const token = await tokens.get();
     if (token === undefined) return undefined;
@@ -84,7 +87,7 @@ export function createCalls({
     return answer;
   }
 
-  /** The platform does nothing with a token that it does not accept, so that a call can be sent again with a new one. */
+  /** The platform ignores calls whose token it does not accept, so they can be resent with a new token. */
   async function sendCall(
     call: Call,
     purpose: Purpose,
@@ -117,7 +120,7 @@ export function createCalls({
   };
 }
 
-/** Undefined for what succeeded, and for a name that exists already, which callers expect. */
+/** Undefined after a success, and for a duplicate name, which callers expect. */
 function describeFailure(result: Change<unknown> | Reading<unknown>) {
   if (result.outcome === 'unavailable') return { reason: result.reason, request_id: null };
   if (result.outcome === 'unknown') return { reason: 'no_answer', request_id: result.requestId };
@@ -134,11 +137,11 @@ function toChange<Result>(call: Call, answer: RestAnswer | undefined, readResult
     return answer.sent ? { outcome: 'unknown', requestId: null } : { outcome: 'unavailable', reason: answer.kind };
   const requestId = answer.requestId ?? readRequestId(answer.body);
   const unknown = { outcome: 'unknown', requestId } as const;
-  // A page of a proxy, or an error in the middle of the work, does not say that nothing was changed.
+  // A proxy's error page, or an error partway through, does not prove that nothing was changed.
   if (answer.body === undefined || answer.status >= 500) return unknown;
   const { partialFailureError } = asObject(answer.body);
   const isSuccess = answer.status >= 200 && answer.status < 300;
-  // A request that only checks is refused also if the answer is a success with failures in it.
+  // A validate-only request counts as refused if a successful response contains failures.
   if (isSuccess && (partialFailureError === undefined || call.body.validateOnly !== true)) {
     const result = readResult(asObject(answer.body));
     return result === undefined ? unknown : { outcome: 'applied', result, requestId };

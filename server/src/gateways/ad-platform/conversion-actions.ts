@@ -1,4 +1,4 @@
-// Owns reading conversion actions. The platform publishes the tag of an action some seconds after it was created.
+// Reads conversion actions. The platform publishes an action's tag a few seconds after creating the action.
 import type { Calls } from './calls.ts';
 import { asArray, asObject, asText, type Json } from './json.ts';
 import type { Reading } from './outcome.ts';
@@ -10,7 +10,7 @@ export interface PlatformConversionAction {
   readonly name: string;
   readonly category: string;
   readonly status: string;
-  /** `AW-` and digits. Null until the tag is published. */
+  /** `AW-` followed by digits. Null until the tag is published. */
   readonly conversionId: string | null;
   readonly label: string | null;
 }
@@ -41,7 +41,7 @@ function toAction(action: Json): PlatformConversionAction {
   };
 }
 
-/** The event snippet of a web page contains `'send_to': 'AW-123456789/AbC-D_efG'`. */
+/** A web page's event snippet contains `'send_to': 'AW-123456789/AbC-D_efG'`. */
 function readTag(snippets: readonly Json[]): { conversionId: string; label: string } | undefined {
   const html = snippets.find(({ type, pageFormat }) => type === 'WEBPAGE' && pageFormat === 'HTML');
   const match = /['"]send_to['"]\s*:\s*['"](AW-\d{1,20})\/([\w-]{1,100})['"]/.exec(asText(html?.eventSnippet));

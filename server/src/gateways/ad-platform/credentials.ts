@@ -1,5 +1,6 @@
-// Owns access tokens for the ad platform: a service account signs a request for one (RFC 7523), a person's refresh token is
-// exchanged for one. A token is kept until a minute before it expires, and requests at the same time share one exchange.
+// Access tokens for the ad platform. A service account signs its token request (RFC 7523), and a person's refresh
+// token is exchanged for an access token. A token is kept until a minute before it expires, and concurrent requests
+// share one exchange.
 import { createPrivateKey, sign } from 'node:crypto';
 import type { Clock } from '../../kit/clock.ts';
 import { asObject, asText } from './json.ts';
@@ -24,16 +25,16 @@ export type Credentials =
 const defaultTokenUri = 'https://oauth2.googleapis.com/token';
 const scope = 'https://www.googleapis.com/auth/adwords';
 
-/** Parses a credential file, as JSON or its base64. Throws an error that does not contain any of it. */
+/** Parses a credential file, given as JSON or base64. Throws an error that contains no part of the file. */
 export function parseCredentials(text: string): Credentials {
   const json = text.trimStart().startsWith('{') ? text : Buffer.from(text, 'base64').toString('utf8');
   const file = readFile(json);
   const token_uri = asText(file.token_uri) || defaultTokenUri;
-  if (!/^https?:$/.test(URL.parse(token_uri)?.protocol ?? '')) throw new Error('must have a URL as token_uri');
+  if (!/^https?:$/.test(URL.parse(token_uri)?.protocol ?? '')) throw new Error('must contain a URL in token_uri');
   const all = (...names: string[]) => names.every((name) => asText(file[name]) !== '');
   if (file.type === 'service_account' && all('client_email', 'private_key')) {
     const private_key = asText(file.private_key);
-    if (!isPrivateKey(private_key)) throw new Error('must have a private key in PEM as private_key');
+    if (!isPrivateKey(private_key)) throw new Error('must contain a PEM private key in private_key');
     return { type: 'service_account', client_email: asText(file.client_email), private_key, token_uri };
   }
   if (file.type === 'authorized_user' && all('client_id', 'client_secret', 'refresh_token'))
@@ -44,7 +45,7 @@ export function parseCredentials(text: string): Credentials {
       refresh_token: asText(file.refresh_token),
       token_uri,
     };
-  throw new Error('must be a credential file of a service account or of an authorized user, as JSON or base64');
+  throw new Error('must be a service account or authorized user credential file, as JSON or base64');
 }
 
 function isPrivateKey(text: string): boolean {
@@ -64,9 +65,9 @@ function readFile(json: string) {
 }
 
 export interface AccessTokens {
-  /** Undefined if none can be had now. */
+  /** Undefined if no token is currently available. */
   get(): Promise<string | undefined>;
-  /** The platform did not accept this token: the next request gets another one. */
+  /** Drops a token that the platform did not accept, so the next request gets a new one. */
   drop(token: string): void;
 }
 
@@ -79,7 +80,7 @@ export function createAccessTokens(credentials: Credentials, send: Send, clock: 
   async function request(): Promise<string | undefined> {
     const now = clock.now();
     const answer = await send({
-      purpose: 'changes', // which can't be sent without a token
+      purpose: 'changes', // changes can't be sent without a token
       method: 'POST',
       url: credentials.token_uri,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -89,7 +90,7 @@ export function createAccessTokens(credentials: Credentials, send: Send, clock: 
     if (answer.outcome !== 'answered' || answer.status !== 200) return undefined;
     const { access_token, expires_in } = asObject(answer.body);
     const token = asText(access_token);
-    if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return undefined; // it goes into a header
+    if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return undefined; // tokens are sent in a header
     const seconds = typeof expires_in === 'number' && expires_in > 0 ? Math.min(expires_in, 86_400) : 0;
     kept = { token, untilMs: now.getTime() + seconds * 1000 - earlyMs };
     return token;

@@ -1,13 +1,13 @@
-// Owns reading the platform's error answers (google.rpc.Status with a GoogleAdsFailure) into typed reasons. Pure.
+// Converts the platform's error responses (google.rpc.Status with a GoogleAdsFailure) into typed reasons. Pure.
 import { asArray, asObject, asText, type Json } from './json.ts';
 import type { Reason } from './outcome.ts';
 
-/** All of them. Empty if the body is not an error of the platform. */
+/** All reasons in an error. Empty if the body is not a platform error. */
 export function readReasons(body: unknown): readonly Reason[] {
   return readStatus(asObject(asObject(body).error));
 }
 
-/** A google.rpc.Status: the `error` of an answer, or the `partialFailureError` of a change. */
+/** Reads a google.rpc.Status: a response's `error`, or a change's `partialFailureError`. */
 export function readStatus(status: Json): readonly Reason[] {
   const reasons = asArray(status.details)
     .flatMap((detail) => asArray(asObject(detail).errors))
@@ -17,13 +17,13 @@ export function readStatus(status: Json): readonly Reason[] {
   return name === '' ? [] : [{ ...classify(name, {}), code: name, message: cut(status.message), ...nowhere }];
 }
 
-/** Also inside of the answer, where a proxy may have removed the header. */
+/** The request id from the body, for responses whose header a proxy has removed. */
 export function readRequestId(body: unknown): string | null {
   const details = asArray(asObject(asObject(body).error).details);
   return details.map((detail) => asText(asObject(detail).requestId)).find((id) => id !== '') ?? null;
 }
 
-/** After these a change may have been applied: the platform stopped in the middle of it. */
+/** After these errors a change may have been applied, because the platform stopped partway through. */
 const unfinished = new Set([
   'internalError.INTERNAL_ERROR',
   'internalError.TRANSIENT_ERROR',
@@ -38,7 +38,7 @@ const unfinished = new Set([
 
 export const isUnfinished = (reasons: readonly Reason[]): boolean => reasons.some(({ code }) => unfinished.has(code));
 
-/** What is kept and shown. Whether a change is unfinished is decided before. */
+/** Limits the reasons that are stored and shown. Must run after the check for an unfinished change. */
 export const cutReasons = (reasons: readonly Reason[]): readonly Reason[] => reasons.slice(0, 50);
 
 const nowhere = { field: '', operation: undefined } as const;
@@ -87,7 +87,7 @@ function readMinimum({ currencyCode, budgetPerDayMinimumMicros: micros }: Json):
   return /^\d{1,19}$/.test(text) ? { minimum: { currencyCode: asText(currencyCode), micros: text } } : {};
 }
 
-/** A google.protobuf.Duration in JSON: `12.5s`. */
+/** Reads a google.protobuf.Duration in JSON, such as `12.5s`. */
 function readDelay(value: unknown): Pick<Reason, 'retryAfterMs'> {
   const seconds = /^(\d{1,7}(?:\.\d+)?)s$/.exec(asText(value))?.[1];
   return seconds === undefined ? {} : { retryAfterMs: Math.ceil(Number(seconds) * 1000) };

@@ -1,5 +1,6 @@
-// Owns the client for the ad platform: the REST protocol of the Google Ads API, at the address that the operator sets. Whether a
-// change was applied is a result, not an exception, and nothing is sent twice here.
+// The ad platform's client. It uses the Google Ads API's REST protocol, at the address set by the operator. Failed
+// changes are returned as results, not thrown, and the client never repeats a request that the platform may have
+// processed.
 import { type AdPlatformSettings, type Calls, createCalls } from './calls.ts';
 import type { PlatformCampaigns } from './campaign.ts';
 import { openCampaigns } from './campaigns/index.ts';
@@ -20,25 +21,31 @@ export interface AdPlatform {
   readonly configured: boolean;
   /** Whether the manager account can be read. */
   checkAccess(): Promise<Reading<unknown>>;
-  /** Creates an account below the manager. Names are not unique: a second request makes a second account. */
+  /** Creates an account below the manager. Names are not unique, so a second request creates a second account. */
   createClientAccount(
     account: NewClientAccount,
-    /** Nothing is sent after this time, and nobody waits for an answer (`performance.now()`). */
+    /** A `performance.now()` time. After it, nothing is sent and the call stops waiting for a response. */
     notAfter?: number,
   ): Promise<Change<{ readonly customerId: string }>>;
-  /** The accounts below the manager with exactly this name, the lowest id first. */
+  /** The manager's accounts with exactly this name, lowest id first. */
   findClientAccounts(name: string): Promise<Reading<readonly ClientAccount[]>>;
   /** Null if the platform has no such account. */
   readAccount(customerId: string): Promise<Reading<PlatformAccount | null>>;
-  /** Null if the manager has no such account. Also of accounts that can't be used any more. */
+  /** Null if the manager has no such account. Works for accounts that can no longer be used. */
   readAccountStatus(customerId: string): Promise<Reading<AccountStatusReading | null>>;
-  /** All operations or none. `-1` and the like as ids refer to what an earlier operation of the request creates. */
+  /**
+   * Applies all operations or none. Negative ids such as `-1` refer to resources created by an earlier operation in the
+   * same request.
+   */
   mutate(customerId: string, operations: readonly Operation[], options?: MutateOptions): Promise<Change<MutateResult>>;
-  /** All pages of a query, up to `maxRows`. */
+  /** Reads all pages of a query, up to `maxRows`. */
   search(customerId: string, query: string, maxRows: number): Promise<Reading<SearchResult>>;
-  /** Each is created or not. Names are unique in an account: one that exists is refused with `duplicate_name`. */
+  /**
+   * Creates each action independently. Names are unique in an account, so an existing name is refused with
+   * `duplicate_name`.
+   */
   createConversionActions(customerId: string, actions: readonly NewConversionAction[]): Promise<Change<MutateResult>>;
-  /** Those that web pages report and that were not removed, oldest first. */
+  /** The actions that web pages report and that have not been removed, oldest first. */
   listConversionActions(customerId: string): Promise<Reading<readonly PlatformConversionAction[]>>;
   readonly campaigns: PlatformCampaigns;
   close(): Promise<void>;
@@ -62,13 +69,16 @@ export interface PlatformAccount extends ClientAccount {
 
 export interface AccountStatusReading {
   readonly status: string;
-  /** Of the newest billing setup: `PENDING`, `APPROVED_HELD`, `APPROVED`, `CANCELLED`; `NONE` without one. Undefined if it could not be read. */
+  /**
+   * The newest billing setup's status: `PENDING`, `APPROVED_HELD`, `APPROVED` or `CANCELLED`, or `NONE` if there is no
+   * setup. Undefined if it could not be read.
+   */
   readonly billingStatus: string | undefined;
 }
 
 export interface SearchResult {
   readonly rows: readonly Row[];
-  /** There were more rows. */
+  /** Whether there were more rows. */
   readonly isTruncated: boolean;
 }
 
@@ -133,10 +143,10 @@ const toClientAccount = (client: Json): ClientAccount => ({
   timeZone: asText(client.timeZone),
 });
 
-/** Somebody waits for the answer. */
+/** A short limit, because a person is waiting for the result. */
 const liveReadMs = 5_000;
 
-/** The status is read from the manager, because the platform refuses every call in an account that was closed. */
+/** Reads the status from the manager, because the platform refuses every call in a closed account. */
 async function readAccountStatus(
   calls: Calls,
   manager: string,

@@ -1,4 +1,4 @@
-// Owns reading values of the platform's answers, whose shape is not taken for granted. An int64 is a text in JSON. Pure.
+// Reads values from the platform's responses without trusting their shape. An int64 is a string in JSON. Pure.
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -8,7 +8,7 @@ const isObject = (value: unknown): value is Json =>
 export const asObject = (value: unknown): Json => (isObject(value) ? value : {});
 export const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Also of a number, if it is exact: ids and amounts are never rounded. */
+/** Accepts exact numbers too. Ids and amounts must never be rounded. */
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : Number.isSafeInteger(value) ? String(value) : '';
 

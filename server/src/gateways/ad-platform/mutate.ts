@@ -1,22 +1,26 @@
-// Owns changes of resources in one request (googleAds:mutate): all operations or none, and on request those that can be applied.
+// Changes several resources in one request (googleAds:mutate). Either all operations are applied or none. With
+// `partialFailure`, every operation that can be applied is applied.
 import type { Calls } from './calls.ts';
 import { cutReasons, isUnfinished, readStatus } from './failure.ts';
 import { asArray, asObject, asText, type Json } from './json.ts';
 import type { Change, Reason } from './outcome.ts';
 
-/** One field, such as `campaignOperation`, with `create`, `update` and `updateMask`, or `remove`. */
+/**
+ * An object with one field, such as `campaignOperation`, that contains `create`, `update` and `updateMask`, or
+ * `remove`.
+ */
 export type Operation = Readonly<Record<string, Json>>;
 
 export interface MutateOptions {
   /** Runs all checks and changes nothing. */
   readonly validateOnly?: true;
-  /** Applies what can be applied. The results of the others have reasons. */
+  /** Applies every operation that can be applied. The results of the others contain reasons. */
   readonly partialFailure?: true;
-  /** Nothing is sent after this time, and nobody waits for an answer (`performance.now()`). */
+  /** A `performance.now()` time. After it, nothing is sent and the call stops waiting for a response. */
   readonly notAfter?: number;
 }
 
-/** In the order of the operations. Empty with `validateOnly`. */
+/** The results, in operation order. Empty with `validateOnly`. */
 export type MutateResult = readonly { readonly resourceName: string; readonly reasons: readonly Reason[] }[];
 
 export function mutate(
@@ -38,8 +42,8 @@ export function mutate(
 }
 
 /**
- * Undefined if the answer does not have a result for every operation, or if the platform stopped in the middle of one: then it is
- * not known what was applied.
+ * Undefined if an operation has no result or the platform stopped in the middle of one. In both cases it is unknown
+ * which operations were applied.
  */
 export function readMutateResult(
   body: Json,
@@ -53,7 +57,7 @@ export function readMutateResult(
   const failures = Map.groupBy(reasons, ({ operation }) => operation);
   const results = received.map((result, index) => {
     const resourceName = asText(asObject(result).resourceName);
-    // A failure that names no operation is about all that have no result.
+    // A failure that names no operation applies to all operations without a result.
     const ofAll = resourceName === '' ? failures.get(undefined) : undefined;
     return { resourceName, reasons: cutReasons(failures.get(index) ?? ofAll ?? []) };
   });

@@ -1,10 +1,10 @@
-// Owns one HTTP request to the ad platform: within bounds of time and size, and never repeated. The addresses are the
-// operator's, so that requests don't pass the guard for addresses that a caller can influence.
+// A single HTTP request to the ad platform, which is limited in time and size and is never repeated. The operator
+// sets the addresses, so requests bypass the guard for caller-supplied addresses.
 import { Pool } from 'undici';
 import { exchange } from '../../kit/outbound/exchange.ts';
 import { parseJson } from './json.ts';
 
-/** Each has its own connections: slow reads must not delay a pause. */
+/** Each purpose has its own connections, so slow reads can't delay a pause. */
 export type Purpose = 'changes' | 'reads';
 
 export interface RestRequest {
@@ -17,15 +17,15 @@ export interface RestRequest {
 }
 
 export type RestAnswer =
-  /** `body` is undefined if it is not JSON, or longer than what is read. */
+  /** `body` is undefined if it is not JSON or exceeds the limit. */
   | { readonly outcome: 'answered'; readonly status: number; readonly requestId: string | null; readonly body: unknown }
   | { readonly outcome: 'failed'; readonly kind: string; readonly sent: boolean };
 
 export type Send = (request: RestRequest) => Promise<RestAnswer>;
 
-/** A page of 10,000 rows has a few MiB. */
+/** A page of 10,000 rows takes a few MiB. */
 const maxBodyBytes = 32 * 1024 * 1024;
-/** In each process. Its workers send at most 64 changes at a time. */
+/** Connections per process. A process's workers send at most 64 changes at a time. */
 const maxConnections: Readonly<Record<Purpose, number>> = { changes: 64, reads: 32 };
 
 export function openRest(): { readonly send: Send; close(): Promise<void> } {

@@ -1,4 +1,4 @@
-// Owns queries in the platform's query language (GAQL): all pages, within bounds.
+// Queries in the platform's query language (GAQL). All pages are read, up to a limit.
 import type { Calls } from './calls.ts';
 import { asArray, asObject, asText, type Json } from './json.ts';
 import type { Reading } from './outcome.ts';
@@ -8,7 +8,7 @@ export type Row = Json;
 
 /** A page has up to 10,000 rows. */
 const maxPages = 100;
-/** For all pages. */
+/** The time limit for all pages combined. */
 const maxMs = 60_000;
 
 export async function search(
@@ -34,11 +34,11 @@ export async function search(
   }
 }
 
-/** An answer without rows has no `results`. */
+/** A response without rows has no `results`. */
 const readPage = ({ results, nextPageToken }: Json) => ({
   rows: asArray(results).map(asObject),
   nextPageToken: asText(nextPageToken),
 });
 
-/** A text in a query. */
+/** Quotes a string for use in a query. */
 export const quote = (text: string): string => `'${text.replaceAll(/[\\']/g, (sign) => `\\${sign}`)}'`;

@@ -1,4 +1,4 @@
-// The client for advisories, against the sandbox, and against servers that answer what they should not.
+// Tests the advisory client against the sandbox, and against servers that send malformed responses.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AdvisoriesSandbox, type OsvRecord, startAdvisories } from '../../../../sandbox/src/advisories/server.ts';
 import { startRawServer } from '../../../../sandbox/src/raw-server.ts';

@@ -1,5 +1,5 @@
-// Owns what Plinth reads of an advisory in the format of OSV (https://ossf.github.io/osv-schema/), within bounds: a database is not
-// ours, and what it sends is stored with scans.
+// The parts of an OSV advisory (https://ossf.github.io/osv-schema/) that Plinth reads. Their size is limited,
+// because they come from an external database and are stored with scans.
 import { z } from 'zod';
 
 const maxAliases = 32;
@@ -8,7 +8,7 @@ const maxRanges = 100;
 const maxEvents = 500;
 const maxVersions = 5_000;
 
-/** A prefix of the list: the rest would only say more of the same. */
+/** Keeps only the start of a long list. */
 const listOf = <Item extends z.ZodType>(item: Item, max: number) =>
   z.preprocess((value) => (Array.isArray(value) ? value.slice(0, max) : []), z.array(item));
 const textOf = (max: number) =>

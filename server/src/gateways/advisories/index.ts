@@ -1,5 +1,5 @@
-// Owns the client for a database of advisories with the protocol of OSV: which advisories concern packages, and what each one says.
-// The address is the operator's. Whether the database answered is a result, not an exception.
+// The client for an advisory database that speaks the OSV protocol. It finds and reads the advisories for
+// packages. The operator configures the database's address. Missing responses are returned as results, not thrown.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { z } from 'zod';
@@ -8,13 +8,13 @@ import { Advisory, advisoryId } from './advisory.ts';
 
 export type { Advisory, AdvisoryRange } from './advisory.ts';
 
-/** A package of npm. */
+/** A version of an npm package. */
 export interface PackageVersion {
   readonly name: string;
   readonly version: string;
 }
 
-/** An advisory, and when it last changed. */
+/** An advisory's id, and the time of its last change. */
 export interface AdvisoryReference {
   readonly id: string;
   readonly modified: string;
@@ -22,12 +22,12 @@ export interface AdvisoryReference {
 
 export interface Unavailable {
   readonly outcome: 'unavailable';
-  /** `off`: the installation has no database. */
+  /** `off` means that no database is configured. */
   readonly reason: string;
 }
 
 export type FoundAdvisories =
-  /** A list for each package, in their order. `isComplete` is false if the database had more pages than are read. */
+  /** One list per package, in the same order. `isComplete` is false if there were more pages than the client reads. */
   | {
       readonly outcome: 'read';
       readonly lists: readonly (readonly AdvisoryReference[])[];
@@ -48,14 +48,14 @@ export interface Advisories {
 }
 
 export interface AdvisorySettings {
-  /** Undefined: nothing is asked. */
+  /** If undefined, no database is queried. */
   readonly url: string | undefined;
   readonly timeoutMs?: number;
-  /** Called after a request that failed twice. */
+  /** Called after a request has failed twice. */
   readonly onFailure?: (failure: { readonly reason: string }) => void;
 }
 
-/** The limit of the protocol. */
+/** The protocol's limit. */
 const maxQueries = 1_000;
 const maxPages = 10;
 const maxConnections = 8;
@@ -83,7 +83,7 @@ export function openAdvisories(settings: AdvisorySettings): Advisories {
   const { request, close } = openRequests(url, settings);
   const cache = createCache(maxCachedBytes);
 
-  /** Asks for one page of each query. */
+  /** Requests one page for each query. */
   async function findPage(queries: readonly Query[], signal: AbortSignal | undefined) {
     const body = JSON.stringify({
       queries: queries.map(({ name, version, pageToken }) => ({
@@ -145,7 +145,7 @@ const unreadable = (status: number): Unavailable => ({
 
 type Answer = { readonly status: number; readonly body: unknown } | Unavailable;
 
-/** Requests change nothing, so that one without an answer is repeated once. */
+/** A request without a response is repeated once, which is safe because requests change nothing. */
 function openRequests(base: string, { timeoutMs = 20_000, onFailure }: AdvisorySettings) {
   const { origin, pathname } = new URL(base);
   const prefix = pathname.replace(/\/$/, '');
@@ -197,7 +197,10 @@ function parseJson(body: Buffer): unknown {
 
 const maxCachedBytes = 16 * 1024 * 1024;
 
-/** Advisories as they were at a time: they never become stale, because a change has another time. Least recently used first. */
+/**
+ * Caches advisories by id and modification time. Entries never become stale, because a changed advisory has a new
+ * modification time. The least recently used entries are dropped first.
+ */
 function createCache(maxBytes: number) {
   const entries = new Map<string, { readonly advisory: Advisory; readonly bytes: number }>();
   let total = 0;

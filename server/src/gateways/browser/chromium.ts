@@ -1,4 +1,4 @@
-// Owns the process of a browser: how Chromium is started so that its page can do no harm, and that it is gone afterwards.
+// A browser's process: starting Chromium so that its page can do no harm, and making sure that it has exited.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -12,24 +12,24 @@ import type { PageServer } from './page-server.ts';
 
 export interface ChromiumSettings {
   readonly executable: string;
-  /** Starts Chromium without its sandbox, for machines that do not allow it. */
+  /** Starts Chromium without its sandbox, for machines that do not support it. */
   readonly noSandbox: boolean;
 }
 
 export interface Chromium {
   readonly connection: Connection;
-  /** Kills the browser with all its processes, and removes what it stored. */
+  /** Kills all of the browser's processes, and removes the data it stored. */
   stop(): Promise<void>;
 }
 
-/** A process of Chromium that speaks the DevTools protocol over two pipes, and exits when they close. */
+/** A Chromium process that uses the DevTools protocol over two pipes, and exits when they close. */
 export interface ChromiumProcess {
   readonly child: ChildProcess;
   readonly toBrowser: Writable;
   readonly fromBrowser: Readable;
 }
 
-/** Its message is for the operator. */
+/** The message is for the operator. */
 export class NotStarted extends Error {}
 
 const startMs = 15_000;
@@ -37,15 +37,15 @@ const lastWordsMs = 200;
 const maxErrorText = 2_000;
 const profilePrefix = 'plinth-browser-';
 const nobody = 65_534;
-/** Of each process. A page that fills its memory gets an error, or crashes alone. */
+/** The limit for each process. If a page exceeds it, the page gets an error or crashes, without affecting others. */
 const memoryBytes = 1024 ** 3;
 const fileBytes = 256 * 1024 ** 2;
 
-/** What a crashed process left behind is removed after an hour. No browser runs for that long. */
+/** Removes profiles that crashed processes left behind more than an hour ago. No browser runs that long. */
 export const removeOldProfiles = (prefix: string): void =>
   void removeAbandoned(tmpdir(), { prefix, afterMs: 60 * 60 * 1000 });
 
-/** The browser exits when its pipe closes, so also if this process is killed. */
+/** The browser exits when its pipe closes, even if this process is killed. */
 export async function startChromium(
   settings: ChromiumSettings,
   server: PageServer,
@@ -70,19 +70,19 @@ export async function startChromium(
   }
 }
 
-/** What can't be removed now is removed by `removeOldProfiles`. */
+/** If the profile can't be removed now, `removeOldProfiles` removes it later. */
 export const removeProfile = (profile: string): Promise<void> =>
   rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => {});
 
 export type ProcessUser = 'ourselves' | 'nobody';
 
-/** Chromium's sandbox refuses to work as root. */
+/** Chromium's sandbox does not work for root. */
 export function chooseUser({ noSandbox }: ChromiumSettings): ProcessUser {
   if (process.getuid?.() !== 0) return 'ourselves';
   if (findTool('setpriv') !== undefined) return 'nobody';
   if (noSandbox) return 'ourselves';
   throw new NotStarted(
-    'Chromium does not start as root. Run Plinth as another user, install setpriv (util-linux), or set BROWSER_NO_SANDBOX=true',
+    "Chromium can't run as root. Run Plinth as another user, install setpriv (util-linux), or set BROWSER_NO_SANDBOX=true",
   );
 }
 
@@ -90,7 +90,7 @@ export async function giveFolder(folder: string, user: ProcessUser): Promise<voi
   if (user === 'nobody') await chown(folder, nobody, nobody);
 }
 
-/** `profile`: an empty folder of the user. `flags`: those that not every browser of ours has. */
+/** `profile` is an empty folder that the user owns. `flags` are the flags that differ between our kinds of browser. */
 export function spawnChromium(
   settings: ChromiumSettings,
   user: ProcessUser,
@@ -101,15 +101,15 @@ export function spawnChromium(
   const [file = '', ...args] = command;
   const child = spawn(file, args, {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-    detached: true, // a process group of its own, to be killed as a whole
+    detached: true, // its own process group, so it can be killed as a whole
     cwd: profile,
-    // Not ours: it has the keys and passwords of the service.
+    // Our own environment contains the service's keys and passwords, so it is not passed on.
     env: { HOME: profile, TMPDIR: profile, PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
   });
   return { child, toBrowser: child.stdio[3] as Writable, fromBrowser: child.stdio[4] as Readable };
 }
 
-/** The commands in front of Chromium, each of which starts the next. */
+/** The commands that precede Chromium. Each starts the next. */
 function limitProcess(user: ProcessUser): string[] {
   const [setpriv, prlimit] = [findTool('setpriv'), findTool('prlimit')];
   return [
@@ -124,12 +124,12 @@ const findTool = (name: string): string | undefined =>
   ['/usr/bin', '/bin'].map((folder) => join(folder, name)).find(existsSync);
 
 /**
- * The two pages of suggestions below the address bar are loaded for every window, although nobody sees it: half of the CPU
- * time of a start.
+ * The two suggestion pages below the address bar are loaded for every window but never shown. They account for half of
+ * the CPU time at start-up.
  */
 const suggestionPages = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup'];
 
-/** Chromium obeys only the last flag of this name. */
+/** A single flag, because Chromium uses only the last one with this name. */
 export const disabledFeaturesFlag = `--disable-features=${[
   'HttpsUpgrades',
   'OptimizationHints',
@@ -144,7 +144,7 @@ const listCommonFlags = ({ noSandbox }: ChromiumSettings, profile: string): stri
   '--remote-debugging-pipe',
   `--user-data-dir=${profile}`,
   disabledFeaturesFlag,
-  // What a browser does for a person.
+  // Turns off features that are useful only to people.
   '--no-first-run',
   '--no-default-browser-check',
   '--no-pings',
@@ -164,7 +164,7 @@ const listCommonFlags = ({ noSandbox }: ChromiumSettings, profile: string): stri
   ...(noSandbox ? ['--no-sandbox'] : []),
 ];
 
-/** All connections go through our proxy, those to loopback too, and WebRTC uses no others. */
+/** Sends all connections through our proxy, including those to loopback. WebRTC uses no other connections. */
 export const listProxyFlags = (port: number): string[] => [
   `--proxy-server=http://127.0.0.1:${port}`,
   '--proxy-bypass-list=<-loopback>',
@@ -173,14 +173,14 @@ export const listProxyFlags = (port: number): string[] => [
 
 const listFlags = ({ host, port }: PageServer): string[] => [
   ...listProxyFlags(port),
-  // As a published page, which has https.
+  // Makes the page behave like a published page, which uses https.
   `--unsafely-treat-insecure-origin-as-secure=http://${host}`,
   '--renderer-process-limit=4',
   '--block-new-web-contents',
   'about:blank',
 ];
 
-/** `answered`: the answer to the first command. If it is rejected, the browser's exit says why. */
+/** `answered` is the reply to the first command. If it is rejected, the reason is taken from the browser's exit. */
 export async function waitUntilStarted<T>(child: ChildProcess, answered: Promise<T>, signal: AbortSignal): Promise<T> {
   let errorText = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -188,22 +188,22 @@ export async function waitUntilStarted<T>(child: ChildProcess, answered: Promise
   });
   const { promise: started, resolve, reject } = Promise.withResolvers<T>();
   const fail = (reason: string) => reject(new NotStarted(`${reason}. ${errorText}`.trim()));
-  // Its last words may arrive after it has exited.
+  // The last output may arrive after the process has exited, so this waits a moment.
   child.once('exit', (code, killedBy) => setTimeout(fail, lastWordsMs, `Chromium exited (${code ?? killedBy})`));
   child.on('error', (error) => fail(`Chromium could not be run: ${error.message}`));
-  const timer = setTimeout(() => fail('Chromium did not answer'), startMs);
+  const timer = setTimeout(() => fail('Chromium did not respond'), startMs);
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  answered.then(resolve, () => {}); // if it is gone, one of the above says why
+  answered.then(resolve, () => {}); // if the browser has exited, a handler above gives the reason
   return await started.finally(() => clearTimeout(timer));
 }
 
 async function killGroup(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined) return; // it was never started
+  if (child.pid === undefined) return; // it never started
   const exited = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // The whole group has exited.
+    // The whole group has already exited.
   }
   await exited;
 }

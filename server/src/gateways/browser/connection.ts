@@ -1,24 +1,29 @@
-// Owns the connection to a browser: the Chrome DevTools Protocol over a pipe, JSON messages that end with a NUL character.
-// What the browser sends contains what a page says, so it is bounded.
+// The connection to a browser. It uses the Chrome DevTools Protocol over a pipe, with NUL-terminated JSON
+// messages. The messages contain text from the page, so their size is limited.
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 
 export interface BrowserEvent {
   readonly method: string;
   readonly params: unknown;
-  /** The page or worker that the event is about. */
+  /** The page or worker that the event belongs to. */
   readonly sessionId: string | undefined;
 }
 
 export interface Connection {
-  /** Rejects if the browser refuses the command, and with BrowserGone if it exits before it answers. */
+  /**
+   * Rejects with an error if the browser refuses the command, or with BrowserGone if the browser exits before it
+   * replies.
+   */
   send(method: string, params?: object, sessionId?: string): Promise<unknown>;
   onEvent(listener: (event: BrowserEvent) => void): void;
   /** Rejects with BrowserGone when the connection ends. */
   readonly gone: Promise<never>;
 }
 
-/** The browser or the page crashed, or sent something that ends the check. The message is for the operator. */
+/**
+ * Thrown if the browser or the page crashed, or sent something that ends the check. The message is for the operator.
+ */
 export class BrowserGone extends Error {}
 
 const maxReceived = 32 * 1024 ** 2;
@@ -36,9 +41,9 @@ export function connect(toBrowser: Writable, fromBrowser: Readable): Connection 
   const pending = new Map<number, PromiseWithResolvers<unknown>>();
   const listeners: ((event: BrowserEvent) => void)[] = [];
   const { promise: gone, reject: endWith } = Promise.withResolvers<never>();
-  gone.catch(() => {}); // every command is rejected, too
+  gone.catch(() => {}); // every pending command is rejected too
   let [lastId, received] = [0, 0];
-  /** The parts of a message that has no end yet. Joined once, because a long one has thousands. */
+  /** The parts of an incomplete message. They are joined only once, because a long message has thousands of parts. */
   const unfinished: string[] = [];
 
   function receive(text: string): void {
@@ -58,19 +63,19 @@ export function connect(toBrowser: Writable, fromBrowser: Readable): Connection 
     pending.clear();
   }
 
-  toBrowser.on('error', () => {}); // as `close` of the other one
+  toBrowser.on('error', () => {}); // the other pipe's `close` event handles this
   fromBrowser.on('error', () => {});
   fromBrowser.once('close', () => end('Chromium exited'));
   fromBrowser.setEncoding('utf8').on('data', (text: string) => {
     received += text.length;
-    if (received > maxReceived) return end('the page said too much');
+    if (received > maxReceived) return end('the page sent too much data');
     const parts = text.split('\0');
     const rest = parts.pop() ?? '';
     try {
       for (const part of parts) receive([...unfinished.splice(0), part].join(''));
       unfinished.push(rest);
     } catch (error) {
-      end(`Chromium sent what was not expected: ${(error as Error).message}`);
+      end(`Chromium sent an unexpected message: ${(error as Error).message}`);
     }
   });
 

@@ -1,5 +1,5 @@
-// Owns looking at a page in a real browser: what it shows, and which errors it has. The page gets its own files and nothing
-// else from the network. A browser that can't look is a return value, not an exception.
+// Checks a page in a real browser: the text it shows, and its errors. The page receives its own files and
+// nothing else from the network. If the browser can't check the page, the reason is returned, not thrown.
 import { createFairGate, GateClosed, type Leave } from '../../kit/fair-gate.ts';
 import { type ChromiumSettings, NotStarted, startChromium } from './chromium.ts';
 import { BrowserGone } from './connection.ts';
@@ -8,44 +8,45 @@ import { type FindFile, startPageServer } from './page-server.ts';
 import type { LoadedPage } from './report.ts';
 
 export interface PageCheck {
-  /** Whose page it is, such as a workspace. Owners take turns, and have one check at a time per process. */
+  /** The page's owner, such as a workspace. Owners take turns, and each can have one check at a time per process. */
   readonly owner: string;
-  /** An error that it throws is thrown by `checkPage`. */
+  /** Errors thrown here are rethrown by `checkPage`. */
   readonly files: FindFile;
   /** The page to open, such as `/`. */
   readonly path: string;
   readonly signal: AbortSignal;
-  /** Addresses to look out for: the report counts how often the page requested one. */
+  /** Selects addresses to watch. The report counts the page's requests to them. */
   readonly watches?: (url: string) => boolean;
-  /** A JavaScript expression: the report says whether it is true in the page once that has loaded. */
+  /** A JavaScript expression. The report states whether it was true in the page after loading. */
   readonly condition?: string;
 }
 
 export interface UnavailablePage {
   readonly outcome: 'unavailable';
   /**
-   * `timeout`: the page was not done in time, for example because of an endless loop. `crashed`: the browser or the page
-   * crashed, for example for lack of memory. `cancelled`: the caller's signal, or this process is shutting down.
+   * `timeout` means that the page did not finish in time, for example because of an infinite loop. `crashed` means that
+   * the browser or the page crashed, for example because it ran out of memory. `cancelled` means that the caller's
+   * signal was aborted, or that this process is shutting down.
    */
   readonly reason: 'not_configured' | 'not_started' | 'timeout' | 'crashed' | 'busy' | 'cancelled';
 }
 
-/** All texts of a report come from the page: they are data, not to be trusted, and bounded in number and length. */
+/** All of a report's texts come from the page. They are untrusted, and limited in number and length. */
 export type PageReport = LoadedPage | UnavailablePage;
 
 export interface Browser {
   readonly configured: boolean;
   checkPage(check: PageCheck): Promise<PageReport>;
-  /** Ends all checks, and waits until their browsers are gone. */
+  /** Ends all checks, and waits until their browsers have exited. */
   close(): Promise<void>;
 }
 
 export interface BrowserSettings extends Omit<ChromiumSettings, 'executable'> {
-  /** Chromium or Chrome. Undefined: not configured. */
+  /** The path of Chromium or Chrome. Undefined if not configured. */
   readonly executable: string | undefined;
-  /** For the log: why the browser did not start, or crashed. */
+  /** Receives the reason why the browser crashed or did not start, for the log. */
   readonly onFailure: (outcome: 'not_started' | 'crashed', why: string) => void;
-  /** From the call to the report, with waiting for a turn and starting the browser. */
+  /** The maximum time from the call to the report, including waiting for a turn and starting the browser. */
   readonly totalMs?: number;
 }
 
@@ -102,7 +103,7 @@ export function openBrowser({ executable, noSandbox, onFailure, totalMs = 20_000
   };
 }
 
-/** One browser for one page: nothing that a page leaves behind is seen by another. */
+/** Each page gets its own browser, so no page can see data that another page left behind. */
 async function runCheck(settings: ChromiumSettings, check: PageCheck, signal: AbortSignal): Promise<PageReport> {
   const server = await startPageServer(check.files);
   try {

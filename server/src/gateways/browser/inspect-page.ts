@@ -1,11 +1,11 @@
-// Owns the course of a check: open the page, wait until it is done, and read what it shows.
+// The sequence of a page check: open the page, wait until it is done, and read its text.
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import { BrowserGone, type Connection } from './connection.ts';
 import type { PageServer } from './page-server.ts';
 import { createReport, type LoadedPage, neededTextLength, type PageText } from './report.ts';
 
-/** After it has loaded, a page is done when it has asked for nothing for a while. */
+/** A loaded page is done once it has made no requests for this long. */
 const quietMs = 500;
 const minSettleMs = 700;
 const maxSettleMs = 4_000;
@@ -59,7 +59,10 @@ export async function inspectPage(
   return Promise.race([look(), crashed.promise, connection.gone]);
 }
 
-/** Subscribes to what happens in a page, a frame or a worker, and to those that it starts. Not all have all domains. */
+/**
+ * Subscribes to events from a page, frame or worker, and from the targets it starts. Not all targets support all
+ * domains, so errors are ignored.
+ */
 async function observe(connection: Connection, sessionId: string): Promise<void> {
   const commands: [string, object?][] = [
     ['Inspector.enable'],
@@ -67,7 +70,7 @@ async function observe(connection: Connection, sessionId: string): Promise<void>
     ['Runtime.enable'],
     ['Log.enable'],
     ['Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }],
-    // Those that it starts wait until they are observed.
+    // New targets wait until they are observed.
     ['Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true }],
     ['Runtime.runIfWaitingForDebugger'],
   ];
@@ -85,7 +88,7 @@ async function settle(server: PageServer): Promise<void> {
   }
 }
 
-/** In a world of its own, where the page's scripts can't change what `document` and texts are. */
+/** Runs in an isolated world, where the page's scripts can't replace `document` or modify strings. */
 async function readText(connection: Connection, sessionId: string): Promise<PageText> {
   const expression = `({
     title: String(document.title),
@@ -100,7 +103,7 @@ async function readText(connection: Connection, sessionId: string): Promise<Page
       return Evaluated.parse(read).result.value;
     } catch (error) {
       if (error instanceof BrowserGone) throw error;
-      await wait(stepMs); // the page is just being replaced by another one
+      await wait(stepMs); // a different page is loading
     }
   }
 }

@@ -1,5 +1,5 @@
-// Owns the only network that a checked page has: a proxy on loopback that serves the page's own files, and refuses every
-// other address.
+// A checked page's only network: a proxy on loopback that serves the page's own files and blocks all other
+// addresses.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -8,28 +8,34 @@ import type { AddressInfo, Socket } from 'node:net';
 export interface PageFile {
   readonly content: Buffer;
   readonly contentType: string;
-  /** The `Content-Security-Policy` that it is served with. */
+  /** The file's `Content-Security-Policy` header. */
   readonly policy?: string | undefined;
 }
 
-/** What the page's own origin serves at a path as the browser sends it, such as `/`, `/assets/app.js` or `/my%20picture.png`. */
+/**
+ * Finds the file that the page's own origin serves at a path. Paths have the form that browsers send, such as `/`,
+ * `/assets/app.js` or `/my%20picture.png`.
+ */
 export type FindFile = (path: string) => Promise<PageFile | undefined>;
 
 export interface FailedRequest {
-  /** The path, with its query. */
+  /** The path with its query. */
   readonly url: string;
-  /** The status: `404`. */
+  /** The status, such as `404`. */
   readonly reason: string;
 }
 
 export interface PageServer {
   readonly port: number;
-  /** Nobody else on this machine can guess it, so nobody else gets the files. Texts of the page name it `app.invalid`. */
+  /**
+   * A random name that other processes on this machine can't guess, so they can't read the files. Reports show it as
+   * `app.invalid`.
+   */
   readonly host: string;
   readonly failedRequests: readonly FailedRequest[];
-  /** When the last request arrived or was answered, as of `performance.now()`. */
+  /** When the last request arrived or was answered, as a `performance.now()` time. */
   readonly lastActivityMs: number;
-  /** Rejects with an error of `files`. */
+  /** Rejects if `files` throws, with the same error. */
   readonly failed: Promise<never>;
   close(): void;
 }
@@ -44,11 +50,11 @@ export async function startPageServer(files: FindFile): Promise<PageServer> {
   const host = `app-${randomBytes(8).toString('hex')}.invalid`;
   const failedRequests: FailedRequest[] = [];
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-  failed.catch(() => {}); // it may fail after the check has ended
+  failed.catch(() => {}); // may be rejected after the check has ended
   let [requests, lastActivityMs] = [0, performance.now()];
 
   const server = createServer(async (request, response) => {
-    // A page that asks in a loop would keep this process busy.
+    // Limited, because a page that sends requests in a loop would keep this process busy.
     requests += 1;
     if (requests > maxRequests) return request.socket.destroy();
     lastActivityMs = performance.now();
@@ -59,7 +65,7 @@ export async function startPageServer(files: FindFile): Promise<PageServer> {
       return send(response, 500);
     });
     lastActivityMs = performance.now();
-    const isFault = status >= 400 && url.pathname !== '/favicon.ico'; // browsers ask for it, not pages
+    const isFault = status >= 400 && url.pathname !== '/favicon.ico'; // requested by browsers, not by pages
     if (isFault && failedRequests.length < maxFailedRequests)
       failedRequests.push({ url: (url.pathname + url.search).slice(0, maxUrlLength), reason: String(status) });
   });
@@ -86,7 +92,7 @@ export async function startPageServer(files: FindFile): Promise<PageServer> {
   };
 }
 
-/** A browser sends the whole URL to a proxy. Undefined if it is not one of the page's own origin. */
+/** Browsers send proxies the whole URL. Returns undefined if the URL is not on the page's own origin. */
 function toOwnUrl({ url = '' }: IncomingMessage, host: string): URL | undefined {
   return url.startsWith(`http://${host}/`) && URL.canParse(url) ? new URL(url) : undefined;
 }
@@ -106,7 +112,10 @@ async function answer(
   return send(response, 200, method === 'HEAD' ? undefined : file.content);
 }
 
-/** A published page has https; here it would load none of its files. */
+/**
+ * Published pages are served over https, but this server is not. With this directive, the page could not load its
+ * files.
+ */
 const withoutUpgrade = (policy: string): string => policy.replaceAll(/\bupgrade-insecure-requests\b/gi, '');
 
 function send(response: ServerResponse, status: number, content?: Buffer): number {

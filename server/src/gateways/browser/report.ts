@@ -1,4 +1,4 @@
-// Owns the report of a page: which errors are the page's own, and which only say that a request was refused by us.
+// A page's report. It separates the page's own errors from errors caused only by blocked requests.
 import { z } from 'zod';
 import type { BrowserEvent } from './connection.ts';
 import type { FailedRequest } from './page-server.ts';
@@ -6,24 +6,24 @@ import type { FailedRequest } from './page-server.ts';
 export interface LoadedPage {
   readonly outcome: 'loaded';
   readonly title: string;
-  /** What the page, or the browser about it, wrote to the console as an error. */
+  /** Errors written to the console by the page, or by the browser about the page. */
   readonly console_errors: readonly string[];
-  /** Exceptions and rejected promises that nobody caught, and scripts that can't be parsed. */
+  /** Uncaught exceptions, unhandled rejections, and scripts that can't be parsed. */
   readonly page_errors: readonly string[];
-  /** Files of the page itself that it asked for and that do not exist. */
+  /** The page's own files that it requested but that do not exist. */
   readonly failed_requests: readonly FailedRequest[];
-  /** How many requests to other addresses the page tried, calls of the data API included. None of them was made. */
+  /** The number of attempted requests to other addresses, including data API calls. None were sent. */
   readonly refused_requests: number;
   readonly refused_hosts: readonly string[];
-  /** How many of them were to addresses that the caller watches, without those that the page's own policy forbids. */
+  /** The number of requests to watched addresses, excluding those that the page's own policy forbids. */
   readonly watched_requests: number;
   /** Whether the caller's condition was met. */
   readonly condition_met: boolean;
-  /** Errors that say that a refused request failed. They are no faults of the page. */
+  /** Errors caused by a blocked request. They are not the page's fault. */
   readonly refusal_errors: readonly string[];
-  /** What a person sees of the page. */
+  /** The text that a person sees on the page. */
   readonly text: string;
-  /** There were more errors, or more text, than are listed. */
+  /** True if there were more errors or more text than the report contains. */
   readonly cut: boolean;
 }
 
@@ -78,7 +78,7 @@ export function createReport(host: string, watches: (url: string) => boolean = (
   const watched = new Set<string>();
   let [refused, cut] = [0, false];
 
-  /** Names of the random host would make every report different. */
+  /** Replaces the random host name, which would make every report different. */
   const rename = (text: string) => text.replaceAll(`http://${host}`, '').replaceAll(host, 'app.invalid');
 
   function addError(list: string[], text: string, place = ''): void {
@@ -106,7 +106,7 @@ export function createReport(host: string, watches: (url: string) => boolean = (
     },
     'Log.entryAdded': (params) => {
       const { source, level, text } = LogEntry.parse(params).entry;
-      // Failed requests are reported by our server, and what a worker throws as an exception.
+      // Failed requests are reported by our server, and errors thrown in a worker are reported as exceptions.
       const isReported = source === 'network' || text.startsWith('Uncaught ');
       if (level === 'error' && !isReported) addError(consoleErrors, text);
     },
@@ -141,15 +141,15 @@ export function createReport(host: string, watches: (url: string) => boolean = (
   };
 }
 
-/** How much of the text the browser must send, so that the report can tell whether it was cut. */
+/** One character more than the report keeps, so the report can detect that the text was cut. */
 export const neededTextLength = maxTextLength + 1;
 
 /**
- * Only the first line counts, because the lines below it are where the error occurred:
+ * Only the first line is checked, because the other lines show where the error occurred:
  *
- *   TypeError: Failed to fetch                                                     a refused request
- *   Access to fetch at 'http://127.0.0.1:8080/api' from origin … has been blocked  a refused request
- *   TypeError: Failed to fetch dynamically imported module: http://HOST/x.js       a file of the page
+ *   TypeError: Failed to fetch                                                     a blocked request
+ *   Access to fetch at 'http://127.0.0.1:8080/api' from origin … has been blocked  a blocked request
+ *   TypeError: Failed to fetch dynamically imported module: http://HOST/x.js       one of the page's files
  */
 function isAboutRefusal(text: string, host: string): boolean {
   const [line = ''] = text.split('\n');

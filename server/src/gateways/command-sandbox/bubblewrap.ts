@@ -1,4 +1,5 @@
-// Owns how bubblewrap is called: what exists inside, and as whom the command runs. What is not named here does not exist there.
+// Bubblewrap's arguments: what exists inside the sandbox, and which user the command runs as. Nothing else exists
+// inside the sandbox.
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import type { Mount } from './types.ts';
@@ -11,15 +12,15 @@ export interface Inside {
   readonly processor: string;
 }
 
-/** A descriptor of the started process, and what bubblewrap reads from it. */
+/** A file descriptor for the started process, and the content that bubblewrap reads from it. */
 export interface InputDescriptor {
   readonly descriptor: number;
   readonly content: Buffer;
 }
 
-/** The user inside. Outside it is the owner of the command's folder. */
+/** The user id inside the sandbox. Outside, it maps to the owner of the command's folder. */
 const insideId = 1000;
-/** Where bubblewrap reports that the command has started, and how it ended. */
+/** The descriptor to which bubblewrap writes that the command has started, and how it ended. */
 export const statusDescriptor = 4;
 const argumentDescriptor = 3;
 const filterDescriptor = 5;
@@ -30,14 +31,14 @@ const etcFiles: Readonly<Record<string, string>> = {
   '/etc/group': `agent:x:${insideId}:\nnogroup:x:65534:\n`,
   '/etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
   '/etc/hosts': '127.0.0.1 localhost sandbox\n::1 localhost\n',
-  // What is mounted read-only belongs to another user, whom git would not trust.
+  // Without this, git would not trust read-only mounts, because another user owns them.
   '/etc/gitconfig': '[safe]\n\tdirectory = *\n',
 };
 const etcOfHost = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/ssl/certs', '/etc/localtime'];
 const nodePrefix = '/opt/node';
 const reserved = ['/', '/usr', '/proc', '/dev', '/etc', '/tmp', '/bin', '/lib', '/sbin'];
 
-/** `bwrap` itself with what it reads. The command follows. */
+/** The `bwrap` call and its inputs. The command is appended to the call. */
 export function prepareBubblewrap(bwrap: string, inside: Inside, filter: Buffer) {
   const files = Object.entries(etcFiles).map(([path, text], index) => ({
     descriptor: firstFileDescriptor + index,
@@ -70,8 +71,9 @@ export function prepareBubblewrap(bwrap: string, inside: Inside, filter: Buffer)
 }
 
 /**
- * For our own tools on a folder with hostile contents. They see nothing else, and enter folders without permissions: as root of a
- * user namespace that has just the folder's owner.
+ * The arguments for running our own tools on a folder with hostile contents, which is all that the tools see. They can
+ * enter folders without permissions, because they run as root in a user namespace that contains only the folder's
+ * owner.
  */
 export const listToolArguments = (folders: readonly string[], access: '--bind' | '--ro-bind'): string[] => [
   ...isolation,
@@ -92,10 +94,10 @@ const isolation = [
   ...['--cap-drop', 'ALL'],
 ];
 
-/** `/bin` and the like are links into `/usr` on most systems. */
+/** On most systems, `/bin` and similar folders are links into `/usr`. */
 const listSystemFolders = (): string[] => [
   ...['--ro-bind', '/usr', '/usr'],
-  // Where images and people put programs of their own, with their settings.
+  // Hides folders in which images and administrators put their own programs and settings.
   ...['/usr/src', '/usr/local/etc', '/usr/local/src'].flatMap((path) => (existsSync(path) ? ['--tmpfs', path] : [])),
   ...['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path) => {
     const found = lstatSync(path, { throwIfNoEntry: false });
@@ -105,8 +107,8 @@ const listSystemFolders = (): string[] => [
 ];
 
 /**
- * The Node that runs this process, with its npm, if it is not in `/usr` anyway. Only these two: a folder such as `~/bin` may
- * hold other things. A folder that only its owner may enter, such as `/root`, is out of the sandbox's reach.
+ * Mounts the Node that runs this process, and its npm, unless Node is in `/usr`. Nothing else is mounted, because a
+ * folder such as `~/bin` may contain other files. Skipped if other users can't reach the files, for example in `/root`.
  */
 function listNode(processor: string): string[] {
   const npm = join(dirname(processor), '../lib/node_modules/npm');
@@ -126,7 +128,7 @@ function isOpenToAll(path: string): boolean {
   return isReachableByAll(dirname(path));
 }
 
-/** Whether every user may enter the folder and all that contain it. */
+/** Whether every user may enter the folder and all its parents. */
 export function isReachableByAll(folder: string): boolean {
   if ((statSync(folder).mode & 0o001) === 0) return false;
   return folder === '/' || isReachableByAll(dirname(folder));
@@ -143,7 +145,7 @@ function listEnvironment(environment: Readonly<Record<string, string>>): string[
   };
   for (const [name, value] of Object.entries(all))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || value.includes('\0'))
-      throw new Error('a name or value in the environment of a command is not valid');
+      throw new Error("a command's environment contains an invalid name or value");
   return Object.entries(all).flatMap(([name, value]) => ['--setenv', name, value]);
 }
 

@@ -1,5 +1,5 @@
-// Owns the control groups that bound the memory, the processes and the processor time of a command, in both versions that Linux has. One command,
-// one group: it also tells which processes belong to the command, whatever they do to hide.
+// The control groups that limit a command's memory, processes and processor time. Supports both cgroup versions.
+// Each command has its own group, which also lists all of the command's processes, whatever they do to hide.
 import { readFileSync, readlinkSync } from 'node:fs';
 import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,43 +8,43 @@ import { setTimeout as wait } from 'node:timers/promises';
 export interface GroupLimits {
   memoryBytes: number;
   processes: number;
-  /** How many processors it may use at a time, all its processes together. */
+  /** How many processors all of the group's processes may use at a time, in total. */
   processors: number;
 }
 
 export interface ControlGroup {
-  /** A process that writes 0 into the `cgroup.procs` of each joins the group. */
+  /** A process joins the group by writing 0 to `cgroup.procs` in each folder. */
   readonly folders: readonly string[];
-  /** Which limit was reached, if any. */
+  /** The limit that was reached, if any. */
   findExcess(): Promise<'out_of_memory' | 'too_many_processes' | undefined>;
   listProcesses(): Promise<number[]>;
-  /** Resolves when no process is left. Throws if there still is one after 5 s. */
+  /** Resolves when all processes have exited. Throws if any is still running after 5 s. */
   kill(): Promise<void>;
   remove(): Promise<void>;
 }
 
 export interface ControlGroups {
   create(limits: GroupLimits): Promise<ControlGroup>;
-  /** Kills and removes what processes of Plinth have left behind that no longer run. */
+  /** Kills and removes groups left behind by Plinth processes that are no longer running. */
   removeLeftovers(): Promise<void>;
 }
 
-/** The folders below which this process may make groups. In version 2 all are the same. */
+/** The folders in which this process may create groups. In version 2, they are all the same. */
 interface Hierarchy {
   readonly version: 1 | 2;
   readonly pids: string;
   readonly memory: string;
-  /** Undefined: this process has no say over the processor. */
+  /** Undefined if this process can't limit processor time. */
   readonly cpu: string | undefined;
 }
 
-/** Why there are no groups. Its message is for the operator. */
+/** Thrown if there are no usable control groups. The message is for the operator. */
 export class NoControlGroups extends Error {}
 
 const pollMs = 10;
 const killedWithinMs = 5_000;
 
-/** `configured` is a folder below which to make groups, relative to that of a controller in version 1. */
+/** `configured` is the folder in which to create groups. In version 1, it is relative to each controller's folder. */
 export async function openControlGroups(configured: string | undefined): Promise<ControlGroups> {
   const hierarchy = await findHierarchy(configured);
   const { version, pids, memory, cpu } = hierarchy;
@@ -117,19 +117,23 @@ async function setProcessors(version: 1 | 2, cpu: string, processors: number): P
         )
       : writeFile(join(cpu, 'cpu.max'), `${quota} ${periodUs}`);
   await set.catch((error: NodeJS.ErrnoException) => {
-    // Version 1 refuses more than a group above has, such as that of the container: then it has less anyway.
+    // Version 1 rejects a quota higher than a parent group's, such as the container's. The parent's lower quota then
+    // applies.
     if (error.code !== 'EINVAL') throw error;
   });
 }
 
-/** Kernels without swap accounting lack the file. */
+/** Kernels without swap accounting do not have this file. */
 async function writeIfThere(file: string, text: string): Promise<void> {
   await writeFile(file, text, { flag: 'r+' }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
 }
 
-/** Example: `oom_kill_disable 0\nunder_oom 0\noom_kill 3\n` → 3. A group that is gone has no count. */
+/**
+ * Example: for `oom_kill_disable 0\noom_kill 3\n` and the name `oom_kill`, returns 3. Returns 0 if the group no longer
+ * exists.
+ */
 async function readCount(file: string, name: string): Promise<number> {
   const text = await readFile(file, 'utf8').catch(() => '');
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
@@ -144,13 +148,13 @@ async function listProcesses(folder: string): Promise<number[]> {
 }
 
 async function killAll(folder: string): Promise<void> {
-  // No process can be started while the others are killed one by one.
+  // Prevents new processes from starting while the others are killed one at a time.
   await writeFile(join(folder, 'pids.max'), '0', { flag: 'r+' }).catch(() => undefined);
   await writeFile(join(folder, 'cgroup.kill'), '1', { flag: 'r+' }).catch(() => undefined); // version 2
   const startedAt = performance.now();
   for (let left = await listProcesses(folder); left.length > 0; left = await listProcesses(folder)) {
     if (performance.now() - startedAt > killedWithinMs)
-      throw new Error(`processes of a command are still there after SIGKILL: ${left.join(', ')}`);
+      throw new Error(`command processes are still running after SIGKILL: ${left.join(', ')}`);
     for (const pid of left) if (pid > 0) killProcess(pid);
     await wait(pollMs);
   }
@@ -160,7 +164,7 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has just exited. If not, it is still listed.
+    // The process has just exited. If it has not, the next listing includes it again.
   }
 }
 
@@ -173,18 +177,19 @@ async function removeFolders(folders: readonly string[]): Promise<void> {
         (failure: NodeJS.ErrnoException) => failure,
       );
       if (error === undefined || error.code === 'ENOENT') break;
-      // The kernel takes a moment to let go of a process that has exited.
+      // The kernel takes a moment to release a process that has exited.
       if (error.code !== 'EBUSY' || performance.now() - startedAt > killedWithinMs) throw error;
       await wait(pollMs);
     }
   }
 }
 
-/** A process id is used again one day, and means another process in another container. */
+/** Identifies a process. Its id alone is not enough, because ids are reused and differ between containers. */
 function ownerName(pid: number | 'self' = 'self'): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // `1234 (node) S 1 …`: the name in parentheses may contain anything. The 20th value after it is the start time.
+    // Example: `1234 (node) S 1 …`. The name in parentheses may contain any character. The 20th value after the
+    // parentheses is the start time.
     const startedAt = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
     return `${readNamespace()}-${stat.slice(0, stat.indexOf(' '))}-${startedAt}`;
   } catch {
@@ -194,7 +199,7 @@ function ownerName(pid: number | 'self' = 'self'): string | undefined {
 
 const readNamespace = (): string => readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
 
-/** Only groups of this namespace of processes can be judged. */
+/** Returns false for groups from other PID namespaces, whose processes are not visible here. */
 function isAbandoned(name: string): boolean {
   const [, namespace, pid, startedAt] = /^(\d+)-(\d+)-(\d+)-\d+$/.exec(name) ?? [];
   if (namespace === undefined || namespace !== readNamespace()) return false;
@@ -210,18 +215,18 @@ async function findHierarchy(configured: string | undefined): Promise<Hierarchy>
     return openVersion1(pids, memory, folderOf('cpu'), configured ?? 'plinth');
   const unified = findMount(mounts, 'cgroup2', undefined);
   if (unified === undefined)
-    throw new NoControlGroups('There are no control groups on this machine for memory and processes (/sys/fs/cgroup).');
+    throw new NoControlGroups('This machine has no control groups for memory and processes (/sys/fs/cgroup).');
   return openVersion2(unified, configured);
 }
 
-/** Not with `recursive`, which tries for ever in a folder such as `/proc`, where nothing can be made. */
+/** Does not use `recursive`, which retries forever in folders such as `/proc`, where no folder can be created. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
 }
 
-/** A line: `36 25 0:31 / /sys/fs/cgroup/pids rw,nosuid - cgroup cgroup rw,pids`. */
+/** Example line: `36 25 0:31 / /sys/fs/cgroup/pids rw,nosuid - cgroup cgroup rw,pids`. */
 export function findMount(mounts: string, type: string, controller: string | undefined): string | undefined {
   for (const line of mounts.split('\n')) {
     const [place = '', source = ''] = line.split(' - ', 2);
@@ -243,12 +248,12 @@ async function openVersion1(
   const hierarchy = { version: 1, pids: join(pids, name), memory: join(memory, name), cpu } as const;
   for (const folder of [hierarchy.pids, hierarchy.memory])
     await makeFolder(folder).catch((error: NodeJS.ErrnoException) => {
-      throw new NoControlGroups(`The control group ${folder} can't be made (${error.code}).`);
+      throw new NoControlGroups(`The control group ${folder} can't be created (${error.code}).`);
     });
   return hierarchy;
 }
 
-/** Makes the folder, if it can. Kernels may be built without quotas. */
+/** Whether processor time can be limited here, which some kernels do not support. Creates the folder if possible. */
 const hasQuota = (folder: string, file: string): Promise<boolean> =>
   makeFolder(folder)
     .then(() => access(join(folder, file)))
@@ -258,8 +263,9 @@ const hasQuota = (folder: string, file: string): Promise<boolean> =>
     );
 
 /**
- * In version 2 a group has either processes or limits for its children. So groups are made beside that of this process, as with
- * `DelegateSubgroup=` of systemd. A process that is alone in its group moves itself into one below.
+ * In version 2, a group can contain either processes or limited child groups, so groups are created beside this
+ * process's own group, as with systemd's `DelegateSubgroup=`. If this process is alone in its group, it moves itself
+ * into a child group instead.
  */
 async function openVersion2(mount: string, configured: string | undefined): Promise<Hierarchy> {
   if (configured !== undefined) return useVersion2(configured);
@@ -282,7 +288,7 @@ async function moveBelow(own: string): Promise<void> {
 async function useVersion2(folder: string): Promise<Hierarchy> {
   try {
     await makeFolder(folder);
-    // Its parent may be another's, and give it the controllers already.
+    // The parent may have a different owner, who may already have enabled the controllers.
     await access(join(folder, 'pids.max')).catch(() => enableControllers(join(folder, '..')));
     await enableControllers(folder);
     await access(join(folder, 'pids.max'));
@@ -291,7 +297,7 @@ async function useVersion2(folder: string): Promise<Hierarchy> {
     throw notDelegated(folder, error);
   }
   await enableProcessor(join(folder, '..')).catch(() => undefined);
-  await enableProcessor(folder).catch(() => undefined); // not delegated: commands have their priority only
+  await enableProcessor(folder).catch(() => undefined); // if not delegated, commands only get a lower priority
   const cpu = (await hasQuota(folder, 'cpu.max')) ? folder : undefined;
   return { version: 2, pids: folder, memory: folder, cpu };
 }
@@ -307,5 +313,5 @@ const notDelegated = (folder: string, error: unknown): NoControlGroups =>
     `The control group ${folder} can't be used (${(error as NodeJS.ErrnoException).code}). Delegate one to the worker (systemd: Delegate=, DelegateSubgroup=).`,
   );
 
-/** The line of version 2: `0::/system.slice/plinth-worker.service/main`. */
+/** The line for version 2, such as `0::/system.slice/plinth-worker.service/main`. */
 const readOwnGroup = (): string => /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '/';

@@ -1,5 +1,5 @@
-// What the command sandbox promises to those who call it: outcomes, refusals, and that nothing is left. Needs root, bubblewrap
-// and control groups, and fails without them.
+// Tests the command sandbox's guarantees: outcomes, refusals, and complete cleanup. Requires root, bubblewrap and
+// control groups, and fails without them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -20,8 +20,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listProcessesOf } from '../../../test/support/canaries.ts';
 import { makeHarmless } from '../../kit/harmless.ts';
 import { findMount, openControlGroups } from './cgroups.ts';
-import { type CommandSandboxSettings, openCommandSandbox } from './index.ts';
+import { openCommandSandbox } from './index.ts';
 import { collectOutput } from './output.ts';
+import type { CommandSandboxSettings } from './run.ts';
 import { createSyscallFilter } from './seccomp.ts';
 import type { CommandRequest, CommandSandbox } from './types.ts';
 
@@ -48,7 +49,7 @@ beforeAll(async () => {
   expect(await sandbox.check()).toEqual({ available: true });
   folder = join(base, 'clone');
   await sandbox.createFolder(folder);
-}, 60_000);
+});
 
 afterAll(async () => {
   await sandbox.removeFolder(folder);
@@ -128,7 +129,8 @@ describe('a command', () => {
     });
     expect(result).toMatchObject({ outcome: 'stopped', output: expect.stringContaining('ready') });
     expect(listProcessesOf(firstUid)).toEqual([]);
-    // Alone it takes about 50 ms. On a busy machine it may take seconds, but never as long as the command would.
+    // This takes about 50 ms on an idle machine. On a busy machine it may take seconds, but never as long as the
+    // command.
     expect(performance.now() - abortedAt).toBeLessThan(30_000);
   });
 
@@ -158,7 +160,7 @@ describe('a command', () => {
     expect(problems).toEqual([]);
   });
 
-  test.each([['/usr'], ['/proc'], ['relative'], ['/a/../b']])('can not be given a folder at %s', async (at) => {
+  test.each([['/usr'], ['/proc'], ['relative'], ['/a/../b']])('cannot be given a folder at %s', async (at) => {
     await expect(run('true', { readOnly: [{ path: base, at }] })).rejects.toThrow('absolute path');
   });
 });
@@ -190,11 +192,11 @@ describe('a command is refused, not run without protection,', () => {
 
   test('where limits have no effect', async () => {
     const bwrap = writeProgram('idle-bwrap', 'exec true');
-    expect(await refused({ bwrap })).toMatch(/did not start|more processes/);
+    expect(await refused({ bwrap })).toMatch(/did not start|process limit/);
   });
 });
 
-/** Another program in the place of bubblewrap: the machine's own can't be broken for a test. */
+/** Creates a program to use in place of bubblewrap, because a test can't break the machine's own. */
 function writeProgram(name: string, line: string): string {
   const path = join(base, name);
   writeFileSync(path, `#!/bin/sh\n${line}\n`);
@@ -220,7 +222,7 @@ for i in range(1500): os.mkdir('d'); os.chdir('d')"`;
 
   test('is not made where commands could not reach it', async () => {
     mkdirSync(join(base, 'closed'), { mode: 0o700 });
-    await expect(sandbox.createFolder(join(base, 'closed', 'clone'))).rejects.toThrow('let all users enter');
+    await expect(sandbox.createFolder(join(base, 'closed', 'clone'))).rejects.toThrow('allow all users to enter');
   });
 });
 
@@ -239,7 +241,7 @@ describe('control groups', () => {
   test('of a process that was killed are emptied and removed by the next', async () => {
     const { create } = await openControlGroups(undefined);
     const group = await create({ memoryBytes: 64 << 20, processes: 8, processors: 1 });
-    // As if made by a process that has ended: the same name with another start time.
+    // Simulates a group whose process has ended, by using the same name with a different start time.
     const survivor = spawn('/bin/sh', [
       '-c',
       'for g; do echo 0 >$g/cgroup.procs; done; echo ready; exec sleep 300',
@@ -267,7 +269,7 @@ describe('control groups', () => {
   });
 });
 
-/** Groups beside those, whose owner never ran. */
+/** Creates groups beside the given ones, for an owner that never ran. */
 function abandon(folders: readonly string[]): string[] {
   return folders.map((each) => {
     const other = each.replace(/-(\d+)-\d+-\d+$/, '-$1-1-987654');
@@ -358,7 +360,7 @@ describe('the filter of system calls', () => {
   });
 });
 
-/** Runs the program as the kernel does, on the description of one call. */
+/** Runs the filter program on a description of one call, as the kernel would. */
 function interpret(processor: string, arch: number, number: number, values: readonly number[]): number {
   const program = createSyscallFilter(processor);
   if (program === undefined) throw new Error('there is no filter');

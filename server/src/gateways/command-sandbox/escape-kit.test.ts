@@ -1,25 +1,26 @@
-// Attempts of a hostile agent or repository to break out of the command sandbox, judged by canaries outside. The same attempts
-// without the sandbox show that the canaries notice them. Needs root, bubblewrap and control groups, and fails without them.
+// Runs a hostile agent's or repository's attempts to break out of the command sandbox, and detects success with
+// canaries outside it. Running the same attempts without the sandbox proves that the canaries work. Requires root,
+// bubblewrap and control groups, and fails without them.
 import { spawnSync } from 'node:child_process';
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Canaries, openCanaries } from '../../../test/support/canaries.ts';
+import type { Attempt } from '../../../test/support/escape-kit/attempt.ts';
+import { exhaustion } from '../../../test/support/escape-kit/exhaustion.ts';
+import { network } from '../../../test/support/escape-kit/network.ts';
+import { privileges } from '../../../test/support/escape-kit/privileges.ts';
+import { reading } from '../../../test/support/escape-kit/reading.ts';
+import { repositories } from '../../../test/support/escape-kit/repositories.ts';
 import { serverUrl } from '../../../test/support/template.ts';
-import type { Attempt } from './escape-kit/attempt.ts';
-import { exhaustion } from './escape-kit/exhaustion.ts';
-import { network } from './escape-kit/network.ts';
-import { privileges } from './escape-kit/privileges.ts';
-import { reading } from './escape-kit/reading.ts';
-import { repositories } from './escape-kit/repositories.ts';
 import { openCommandSandbox } from './index.ts';
 import type { CommandSandbox } from './types.ts';
 
-// Repositories are contained in server/test/e2e/hostile-repositories.test.ts, with the scripts of coding sessions.
+// Hostile repositories are tested in server/test/e2e/hostile-repositories.test.ts, with coding sessions' scripts.
 const attempts = [...reading, ...network, ...privileges, ...exhaustion];
 const maxOutputBytes = 20_000;
 const defaultTimeoutMs = 20_000;
-/** Killing and cleaning up, on a busy machine. */
+/** Time for killing and cleaning up on a busy machine. */
 const slackMs = 3_000;
 const firstUid = 1_000_000 + (process.pid % 100_000) * 256;
 
@@ -27,7 +28,7 @@ let canaries: Canaries;
 let sandbox: CommandSandbox;
 const problems: string[] = [];
 let count = 0;
-/** These are run one after the other in the same clone: they leave at most a few small files. */
+/** These run one at a time in the same clone, because they leave at most a few small files behind. */
 const leavesNothing = [...reading, ...network];
 let sharedClone: string;
 
@@ -46,7 +47,7 @@ beforeAll(async () => {
   });
   expect(await sandbox.check()).toEqual({ available: true });
   sharedClone = makeClone();
-}, 60_000);
+});
 
 afterAll(async () => {
   await sandbox.close();
@@ -87,7 +88,7 @@ describe('the command sandbox contains a command that', () => {
     if (clone === sharedClone) return;
     await sandbox.removeFolder(clone);
     expect(existsSync(clone)).toBe(false);
-    // Deleting has followed no link.
+    // Deleting the folder did not follow any links.
     expect(await canaries.judge('', canaries.environment.OTHER_CLONE ?? '')).toEqual([
       'took the secret into the clone',
     ]);
@@ -100,7 +101,7 @@ describe('without the sandbox, a canary notices a command that', () => {
     async (attempt) => {
       const clone = makeClone();
       const output = runOutside(clone, attempt);
-      // Connections are counted by this process.
+      // Gives this process time to count the connections.
       await new Promise((resolve) => setTimeout(resolve, 20));
       expect(await canaries.judge(output, clone)).not.toEqual([]);
       await canaries.restore();
@@ -108,7 +109,10 @@ describe('without the sandbox, a canary notices a command that', () => {
   );
 });
 
-/** As the same user, in the same folder, with the same knowledge. Into a file: a process that stays behind holds a pipe open. */
+/**
+ * Runs as the same user, in the same folder, with the same knowledge. The output is written to a file, because a
+ * process left behind would keep a pipe open.
+ */
 function runOutside(clone: string, { script, then }: Attempt): string {
   const file = join(canaries.folder, `output${count}`);
   const descriptor = openSync(file, 'w');

@@ -1,5 +1,5 @@
-// Owns the folders that commands write to: whom they belong to, how much is in them, and deleting them. Their contents are
-// hostile, so only tools inside a sandbox of their own look into them.
+// The folders that commands write to: their owners, sizes and deletion. Their contents are untrusted, so only sandboxed
+// tools read them.
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,14 +17,20 @@ export interface FolderLimits {
   readonly entries: number;
 }
 
-/** How many user ids follow the first one. Folders that different users own can't be read across, whatever else fails. */
+/**
+ * The number of user ids, starting at the first. Folders with different owners can't read each other, even if other
+ * protections fail.
+ */
 export const ownerCount = 256;
-/** Where the programs of the machine are that run commands. */
+/** The PATH for the programs that start commands. */
 export const programPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const blockBytes = 512;
-/** How much the disk may lose while a command runs. More than one command may write: others use it as well. */
+/**
+ * How much free space the disk may lose while a command runs. This is more than one command may write, because others
+ * also use the disk.
+ */
 const lossBytes = 16 * 1024 ** 3;
-/** With less free on the disk, commands are stopped: the machine needs it. */
+/** Commands are stopped if less space than this is free, because the machine needs it. */
 const reserveBytes = 512 * 1024 * 1024;
 const maxOpenFilesLookedAt = 20_000;
 const assigned = new Map<string, number>();
@@ -35,21 +41,21 @@ export const isRoot = (): boolean => process.getuid?.() === 0;
 
 export async function createFolder(folder: string, firstUid: number): Promise<void> {
   if (isRoot() && !isReachableByAll(dirname(folder)))
-    throw new Error(`commands can't reach ${dirname(folder)}: let all users enter it (chmod o+x)`);
+    throw new Error(`commands can't reach ${dirname(folder)}; allow all users to enter it (chmod o+x)`);
   await mkdir(folder, { mode: 0o700 });
   await claimFolder(folder, firstUid);
 }
 
 /**
- * The user as whom commands on this folder run. As root, a folder that belongs to none of the sandbox's users is given to one
- * of them, its contents excepted.
+ * Returns the user that commands in this folder run as. If this process is root and none of the sandbox's users owns
+ * the folder, one of them is made its owner, but not the owner of its contents.
  */
 export async function claimFolder(folder: string, firstUid: number): Promise<FolderOwner> {
   const found = await lstat(folder);
-  if (!found.isDirectory()) throw new Error('the folder of a command must be a folder');
+  if (!found.isDirectory()) throw new Error("a command's folder must be a directory");
   if (!isRoot()) return { uid: found.uid, gid: found.gid };
   if (isOurs(found.uid, firstUid)) {
-    // A command may have closed it to itself.
+    // A command may have removed its own access to the folder.
     if ((found.mode & 0o700) !== 0o700) await chmod(folder, 0o700);
     return { uid: found.uid, gid: found.uid };
   }
@@ -58,7 +64,10 @@ export async function claimFolder(folder: string, firstUid: number): Promise<Fol
   return { uid, gid: uid };
 }
 
-/** One that no other folder of this process has, as long as there are some: users share limits of the kernel. */
+/**
+ * Chooses a user that owns none of this process's other folders, if there is one, because folders with the same owner
+ * share kernel limits.
+ */
 function assignOwner(folder: string, firstUid: number): number {
   for (const known of assigned.keys()) if (!existsSync(known)) assigned.delete(known);
   const taken = new Set(assigned.values());
@@ -69,7 +78,7 @@ function assignOwner(folder: string, firstUid: number): number {
   return uid;
 }
 
-/** Another folder or file that the same command may write to. */
+/** Changes the owner of another folder or file that the command may write to. */
 export async function giveTo(path: string, owner: FolderOwner): Promise<void> {
   if (!isRoot()) return;
   const found = await lstat(path);
@@ -80,22 +89,22 @@ export async function giveTo(path: string, owner: FolderOwner): Promise<void> {
 
 const isOurs = (uid: number, firstUid: number): boolean => uid >= firstUid && uid < firstUid + ownerCount;
 
-/** The least that is free on a disk of these folders. */
+/** The smallest amount of free space on these folders' disks. */
 export async function measureSpace(folders: readonly string[]): Promise<number> {
   const disks = await Promise.all(folders.map((folder) => statfs(folder)));
   return Math.min(...disks.map(({ bavail, bsize }) => bavail * bsize));
 }
 
 /**
- * Whether the disk is nearly full, or has lost far more than one command may write. Quickly known, whatever a command does: files that
- * have no name are counted too.
+ * Whether the disk is nearly full, or has lost far more space than one command may write. This check is fast whatever a
+ * command does, and includes deleted files that are still open.
  */
 export async function lacksSpace(folders: readonly string[], before: number): Promise<boolean> {
   const free = await measureSpace(folders);
   return free < reserveBytes || before - free > lossBytes;
 }
 
-/** Whether there is more in the folders than the limits allow. Stops counting as soon as it is known. */
+/** Whether the folders contain more than the limits allow. Stops counting once a limit is exceeded. */
 export async function exceedsDisk(
   bwrap: string,
   folders: readonly string[],
@@ -106,7 +115,12 @@ export async function exceedsDisk(
   let entries = 0;
   let blocks = await countNamelessBlocks(processes);
   let rest = '';
-  const outcome = await runTool(bwrap, folders, '--ro-bind', owner, measuredWithinMs, {
+  const outcome = await runTool({
+    bwrap,
+    folders,
+    mount: '--ro-bind',
+    owner,
+    withinMs: measuredWithinMs,
     command: ['find', ...folders.map((_, index) => `/folders/${index}`), '-printf', '%b\\n'],
     onOutput(text) {
       const lines = (rest + text).split('\n');
@@ -116,13 +130,14 @@ export async function exceedsDisk(
       return entries <= limits.entries && blocks * blockBytes <= limits.diskBytes;
     },
   });
-  // What can't be counted in a minute is too much.
+  // If a folder can't be counted within a minute, it contains too much.
   return outcome !== 'done';
 }
 
 /**
- * Files that were deleted while open take up space until they are closed, and are in no folder. Only root sees those of a process
- * that hides; the reserve above is for the rest, such as files on their way through a socket.
+ * Counts the blocks of files that were deleted while open. Such files are in no folder but take up space until they are
+ * closed. If their process hides, only root can see them. The reserve above covers all others, such as files in transit
+ * through a socket.
  */
 async function countNamelessBlocks(processes: readonly number[]): Promise<number> {
   const blocksByFile = new Map<string, number>();
@@ -141,7 +156,9 @@ async function countNamelessBlocks(processes: readonly number[]): Promise<number
 const sum = (blocks: ReadonlyMap<string, number>): number =>
   [...blocks.values()].reduce((total, each) => total + each, 0);
 
-/** Deletes the folder. The tool sees the contents only, so the folder itself is deleted from here, once it is empty. */
+/**
+ * Deletes the folder's contents with a sandboxed tool, and then the empty folder itself, which the tool can't delete.
+ */
 export async function removeFolder(bwrap: string, folder: string): Promise<void> {
   const found = await lstat(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -149,30 +166,41 @@ export async function removeFolder(bwrap: string, folder: string): Promise<void>
   });
   if (found === undefined) return;
   if (!found.isDirectory()) throw new Error('only a folder can be removed');
-  const command = ['find', '/folders/0', '-mindepth', '1', '-delete'];
-  const owner = { uid: found.uid, gid: found.gid };
-  const outcome = await runTool(bwrap, [folder], '--bind', owner, removedWithinMs, { command });
-  if (outcome === 'stopped') throw new Error(`a folder of a command could not be removed in ${removedWithinMs} ms`);
+  const outcome = await runTool({
+    bwrap,
+    folders: [folder],
+    mount: '--bind',
+    owner: { uid: found.uid, gid: found.gid },
+    withinMs: removedWithinMs,
+    command: ['find', '/folders/0', '-mindepth', '1', '-delete'],
+  });
+  if (outcome === 'stopped') throw new Error(`a command's folder could not be removed within ${removedWithinMs} ms`);
   await rmdir(folder);
 }
 
-interface Tool {
-  command: readonly string[];
+interface ToolRun {
+  readonly bwrap: string;
+  readonly folders: readonly string[];
+  readonly mount: '--bind' | '--ro-bind';
+  readonly owner: FolderOwner;
+  readonly withinMs: number;
+  readonly command: readonly string[];
   /** Returns false to stop the tool. */
   onOutput?(text: string): boolean;
 }
 
-async function runTool(
-  bwrap: string,
-  folders: readonly string[],
-  access: '--bind' | '--ro-bind',
-  owner: FolderOwner,
-  withinMs: number,
-  { command, onOutput = () => true }: Tool,
-): Promise<'done' | 'stopped'> {
+async function runTool({
+  bwrap,
+  folders,
+  mount,
+  owner,
+  withinMs,
+  command,
+  onOutput = () => true,
+}: ToolRun): Promise<'done' | 'stopped'> {
   const [program = '', ...list] = [
-    ...runAs(owner), // no lower priority: a command must not be able to keep it from counting
-    ...[bwrap, ...listToolArguments(folders, access), '--', ...command],
+    ...runAs(owner), // normal priority, so a command can't slow down the counting
+    ...[bwrap, ...listToolArguments(folders, mount), '--', ...command],
   ];
   const child = spawn(program, list, { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/', env: { PATH: programPath } });
   let isStopped = false;
@@ -193,12 +221,12 @@ async function runTool(
     child.once('close', resolve);
   }).finally(() => clearTimeout(timer));
   if (isStopped) return 'stopped';
-  // While a command runs, files vanish between being listed and being looked at.
+  // While a command runs, files may disappear between being listed and being inspected.
   if (code !== 0 && !complaint.includes('No such file or directory'))
-    throw new Error(`a tool of the command sandbox failed: ${complaint}`);
+    throw new Error(`a command sandbox tool failed: ${complaint}`);
   return 'done';
 }
 
-/** What to put before a program so that it runs as the owner. An ordinary user can only be itself. */
+/** The prefix that makes a program run as the owner. Empty unless this process is root. */
 export const runAs = ({ uid, gid }: FolderOwner): string[] =>
   isRoot() && uid !== 0 ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--'] : [];

@@ -1,16 +1,16 @@
-// Owns what is kept of a command's output: its beginning and its end, without anything that a terminal would obey.
+// The part of a command's output that is kept: its start and end, without terminal control sequences.
 import { makeHarmless, unfinishedSequence } from '../../kit/harmless.ts';
 
 export interface OutputCollector {
   add(bytes: Buffer): void;
-  /** How many bytes the command has printed. */
+  /** The number of bytes printed by the command so far. */
   readonly received: number;
-  /** Adds a line of ours. */
+  /** Adds our own line to the output. */
   note(text: string): void;
   end(): { output: string; is_cut: boolean };
 }
 
-/** Keeps half of `maxBytes` from the beginning and half from the end, where tests and compilers say what failed. */
+/** Keeps half of `maxBytes` from the start and half from the end, where tests and compilers report failures. */
 export function collectOutput(maxBytes: number, onOutput: ((text: string) => void) | undefined): OutputCollector {
   const decoder = new TextDecoder();
   let received = 0;
@@ -34,7 +34,7 @@ export function collectOutput(maxBytes: number, onOutput: ((text: string) => voi
 
   function addToTail(text: string): void {
     tail += text;
-    // Not at each piece: cutting copies the text.
+    // Not done for every piece, because cutting copies the text.
     if (tail.length > maxBytes * 2) cutTail();
   }
 
@@ -73,7 +73,7 @@ export function collectOutput(maxBytes: number, onOutput: ((text: string) => voi
   };
 }
 
-/** At most so many bytes of UTF-8, and no half character. */
+/** Cuts the text to at most this many bytes of UTF-8, without splitting a character. */
 function cutToBytes(text: string, maxBytes: number): string {
   if (maxBytes <= 0) return '';
   const bytes = Buffer.from(text);

@@ -1,5 +1,5 @@
-// Owns one command from its start to its end: joining its control group before anything of it runs, its descriptors, and the
-// watch over time, output, memory, processes and disk.
+// Runs one command: joining its control group before it runs any code, its file descriptors, and monitoring its
+// time, output, memory, processes and disk usage.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
@@ -16,11 +16,11 @@ interface CommandStart {
   readonly request: CommandRequest;
   readonly owner: FolderOwner;
   readonly group: ControlGroup;
-  /** How large a single file may become. */
+  /** The maximum size of a single file. */
   readonly fileBytes: number;
   readonly signal: AbortSignal;
   lacksSpace(): Promise<boolean>;
-  /** `processes`: those of the command, whose open files count too. */
+  /** `processes` are the command's processes. Their open files are also counted. */
   exceedsDisk(processes: readonly number[]): Promise<boolean>;
 }
 
@@ -37,20 +37,24 @@ export interface Ending {
 const watchMs = 200;
 const diskWatchMs = 1_000;
 const closeWaitMs = 300;
-/** Measuring a folder takes a share of the time at most, however many files are in it. */
+/**
+ * The wait between measurements is this many times longer than a measurement, so measuring takes a limited share of the
+ * time, however many files there are.
+ */
 const diskWatchPauses = 5;
 const maxDiskPauseMs = 5_000;
-/** What is printed beyond the bound is read and thrown away. Who prints this much is stopped. */
+/** Output beyond the limit is read and discarded. If a command exceeds the limit by this much, it is stopped. */
 const floodBytes = 64 * 1024 * 1024;
-/** Kernel memory for open files is not bounded otherwise. */
+/** Kernel memory for open files has no other limit. */
 const maxOpenFiles = 4_096;
-/** Of one process, which may use all processors as long as the command may run. */
+/** The limit for each process, which may use all processors for as long as the command may run. */
 const cpuSeconds = (timeoutMs: number): number => Math.ceil(timeoutMs / 1_000) * availableParallelism();
 
 /**
- * The shell closes what else it has inherited, joins the groups (0 means the process that writes) and becomes the program. The
- * output goes through a real pipe that the command's user owns: Node's are sockets, and neither they nor a pipe of another user
- * can be opened again as /dev/stdout. One pipe also keeps the order of output and errors.
+ * The shell closes all other inherited descriptors, joins the groups (0 means the writing process) and becomes the
+ * program. The output goes through a real pipe that the command's user owns. Node's pipes are sockets, and neither a
+ * socket nor another user's pipe can be reopened as /dev/stdout. Using a single pipe also preserves the order of
+ * standard output and standard error.
  */
 const starter = `
 last=$1 owner=$2; shift 2
@@ -75,7 +79,7 @@ export async function startCommand(start: CommandStart): Promise<Ending> {
   const stop = (why: Verdict) => {
     if (verdict !== undefined || done.signal.aborted) return;
     verdict = why;
-    void group.kill().catch(() => undefined); // again at the end, where a failure is reported
+    void group.kill().catch(() => undefined); // repeated at the end, where failures are reported
   };
   const onAbort = () => stop('stopped');
 
@@ -132,7 +136,7 @@ function spawnInGroup({ bubblewrap, request, owner, group, fileBytes }: CommandS
     ...bubblewrap.command,
     ...request.command,
   ];
-  // The shell dies with this process, and bubblewrap with the shell.
+  // If this process dies, so does the shell, and with it bubblewrap.
   const last = Math.max(statusDescriptor, ...bubblewrap.inputs.map(({ descriptor }) => descriptor));
   const values = [String(last), isRoot() ? String(owner.uid) : '-', ...group.folders, '--', ...command];
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'bash', '-c', starter, 'bash', ...values], {
@@ -149,7 +153,7 @@ function spawnInGroup({ bubblewrap, request, owner, group, fileBytes }: CommandS
   return child;
 }
 
-/** Example: `{ "child-pid": 12 }\n{ "exit-code": 0 }\n`. Nothing of the sandbox's inside can write there. */
+/** Example: `{ "child-pid": 12 }\n{ "exit-code": 0 }\n`. No process inside the sandbox can write to this descriptor. */
 function readStatus(child: ChildProcess): () => { hasStarted: boolean; exitCode: number | undefined } {
   let text = '';
   const stream = child.stdio[statusDescriptor] as Readable;
@@ -162,19 +166,19 @@ function readStatus(child: ChildProcess): () => { hasStarted: boolean; exitCode:
   };
 }
 
-/** Resolves when the output has ended. `onWait` is called now and then until it has. */
+/** Resolves when the output has ended. In the meantime, `onWait` is called at intervals. */
 async function closed(child: ChildProcess, onWait: () => Promise<void>): Promise<void> {
   const failed = new Promise<never>((_, reject) => child.once('error', reject));
   const ended = new Promise<'ended'>((resolve) => child.once('close', () => resolve('ended')));
   while ((await Promise.race([ended, failed, wait(closeWaitMs)])) !== 'ended') await onWait();
 }
 
-/** A command that was stopped at its very start may join its group only afterwards. */
+/** Needed because a command that is stopped right after its start may join its group only afterwards. */
 function killStarter(child: ChildProcess): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It has just exited.
+    // The process has just exited.
   }
 }
 
@@ -194,11 +198,11 @@ async function watchDisk(start: CommandStart, stop: (why: Verdict) => void, done
     const processes = await start.group.listProcesses();
     const measured = await start.exceedsDisk(processes).catch(() => undefined);
     failures = measured === undefined ? failures + 1 : 0;
-    // What can't be measured twice in a row is not let go on.
+    // If measuring fails twice in a row, the command is stopped.
     if (measured === true || failures === 2) stop('disk_full');
     pauseMs = Math.min(maxDiskPauseMs, Math.max(diskWatchMs, diskWatchPauses * (performance.now() - startedAt)));
   }
 }
 
-/** False if the command has ended. */
+/** Resolves to false if the command has ended. */
 const pause = (ms: number, signal: AbortSignal): Promise<boolean> => wait(ms, true, { signal }).catch(() => false);

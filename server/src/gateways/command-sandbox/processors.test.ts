@@ -1,4 +1,4 @@
-// The quota of processor time of a command's control group. Needs root and the controller cpu.
+// Tests the processor time quota in a command's control group. Requires root and the cpu controller.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

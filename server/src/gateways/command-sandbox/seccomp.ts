@@ -1,8 +1,9 @@
-// Owns the filter of system calls: a program for the kernel (classic BPF) that refuses what a build never needs and what has
-// often been a way out. Namespaces and missing rights refuse most of it already; the filter keeps the kernel's code out of reach.
+// The system call filter: a classic BPF program that rejects calls that builds never need and calls that sandbox
+// escapes often use. Namespaces and dropped privileges already block most of these calls, but the filter also makes the
+// kernel code behind them unreachable.
 import { endianness } from 'node:os';
 
-/** Numbers of system calls by processor. Those that only one of them has are missing at the other. */
+/** System call numbers by processor. If only one processor has a call, the other's list omits it. */
 const numbers = {
   x64: {
     audit: 0xc000003e,
@@ -124,11 +125,11 @@ const refusedByAll = {
 const eperm = 1;
 const enosys = 38;
 const eafnosupport = 97;
-/** Every CLONE_NEW… flag, but CLONE_NEWTIME, which shares its bit with the signal number of `clone`. */
+/** All CLONE_NEW… flags except CLONE_NEWTIME, whose bit is part of the signal number in `clone`. */
 const newNamespaces = 0x7e020000;
-/** Puts characters into the input of a terminal, as if a person had typed them. */
+/** The ioctls that insert characters into a terminal's input, as if a person had typed them. */
 const terminalInjection = [0x5412, 0x541c];
-/** UNIX, INET, INET6: a server under test may listen on the sandbox's own loopback. */
+/** UNIX, INET and INET6, because a server under test may listen on the sandbox's own loopback. */
 const families = [1, 2, 10];
 const netlink = 16;
 
@@ -142,21 +143,22 @@ type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, valu
 const load = (offset: number): Instruction => [codes.load, 0, 0, offset];
 const answer = (value: number): Instruction => [codes.answer, 0, 0, value];
 
-/** The program, as bubblewrap's `--seccomp` reads it. Undefined for a processor whose numbers are not listed. */
+/** The program in the format that bubblewrap's `--seccomp` expects. Undefined for other processors. */
 export function createSyscallFilter(processor: string = process.arch): Buffer | undefined {
   if (endianness() !== 'LE' || (processor !== 'x64' && processor !== 'arm64')) return undefined;
   const known = numbers[processor];
   return encode([
     load(offsets.arch),
-    // A 32-bit program would use other numbers.
+    // A 32-bit program would use different call numbers.
     [codes.jumpIfEqual, 1, 0, known.audit],
     answer(killProcess),
     load(offsets.number),
-    // The x32 variant of each call.
+    // Each call's x32 variant.
     [codes.jumpIfAtLeast, 0, 1, 0x40000000],
     answer(killProcess),
     ...Object.values({ ...known.refused, ...refusedByAll }).flatMap((number) => whenCalled(number, eperm)),
-    // Its flags are in memory, which a filter can't read. C libraries then use `clone`.
+    // The filter can't read memory, which is where clone3's flags are. With this error, C libraries fall back to
+    // `clone`.
     ...whenCalled(known.clone3, enosys),
     ...whenArgument(known.clone, 0, [[codes.jumpIfAnyBit, 0, 1, newNamespaces], answer(refuse(eperm))]),
     ...whenArgument(known.unshare, 0, [[codes.jumpIfAnyBit, 0, 1, newNamespaces], answer(refuse(eperm))]),
@@ -172,7 +174,7 @@ export function createSyscallFilter(processor: string = process.arch): Buffer | 
       ...families.flatMap((family): Instruction[] => [[codes.jumpIfEqual, 0, 1, family], answer(allow)]),
       [codes.jumpIfEqual, 1, 0, netlink],
       answer(refuse(eafnosupport)),
-      // Netlink only to list network interfaces (NETLINK_ROUTE).
+      // Netlink is allowed only for listing network interfaces (NETLINK_ROUTE).
       load(offsets.argument(2)),
       [codes.jumpIfEqual, 1, 0, 0],
       answer(refuse(eafnosupport)),
@@ -181,7 +183,7 @@ export function createSyscallFilter(processor: string = process.arch): Buffer | 
   ]);
 }
 
-/** Expects the call's number to be loaded. */
+/** The call's number must already be loaded. */
 const whenCalled = (number: number, errno: number): Instruction[] => [
   [codes.jumpIfEqual, 0, 1, number],
   answer(refuse(errno)),

@@ -1,5 +1,5 @@
-// Owns the token that a request is sent with: the caller's, or one of the operator's App for this repository, kept until shortly
-// before it expires.
+// The token that a request is sent with: either the caller's token, or a token that the operator's App has
+// obtained for this repository. The App's token is cached until shortly before it expires.
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { Clock } from '../../kit/clock.ts';
 import { asObject, asText, findGeneralOutcome, type Rest } from './rest.ts';
@@ -7,25 +7,27 @@ import type { GitCredential, Refused, Unavailable } from './types.ts';
 
 export interface AppSettings {
   readonly id: string;
-  /** PEM. */
+  /** The key in PEM format. */
   readonly privateKey: string;
 }
 
 export type Authorization =
-  /** `permissions` are those of the App; undefined for a caller's token. */
+  /** `permissions` are the App's permissions. Undefined if the token is the caller's. */
   | { readonly outcome: 'authorized'; readonly token: string; readonly permissions?: Readonly<Record<string, unknown>> }
-  /** The App is not installed there, or there is no such repository. */
+  /** The App is not installed for this repository, or the repository does not exist. */
   | { readonly outcome: 'not_found' }
   | Refused
   | Unavailable;
 
 export interface Credentials {
   authorize(fullName: string, credential: GitCredential, signal?: AbortSignal): Promise<Authorization>;
-  /** After the host did not accept the token. */
+  /** Whether the host accepts the App's key. Without an App, whether the host answers anyone. */
+  check(signal?: AbortSignal): Promise<{ readonly outcome: 'works' } | Refused | Unavailable>;
+  /** Called after the host has rejected the token. */
   forget(fullName: string): void;
 }
 
-/** GitHub's tokens of installations are valid for an hour. */
+/** GitHub's installation tokens are valid for an hour. */
 const renewBeforeMs = 5 * 60 * 1000;
 const maxCached = 1_000;
 const needed = ['contents', 'pull_requests'];
@@ -43,7 +45,7 @@ export function createCredentials(rest: Rest, app: AppSettings | undefined, cloc
     if (app === undefined || key === undefined)
       return {
         outcome: 'refused',
-        reason: 'No App is configured for the git host. Connect the repository with a token.',
+        reason: 'no App is configured for the git host, so the repository needs a token',
       };
     const token = signAppToken(app.id, key, clock.now());
     const [owner, repo] = fullName.split('/');
@@ -59,7 +61,7 @@ export function createCredentials(rest: Rest, app: AppSettings | undefined, cloc
     if (installation.outcome !== 'answered' || installation.status !== 200) return { outcome: 'not_found' };
     const { id, permissions: granted } = asObject(installation.body);
     const permissions = asObject(granted);
-    // No more than what is needed, and only in this repository.
+    // Requests only the necessary permissions, and only for this repository.
     const wanted = Object.fromEntries(needed.flatMap((name) => (permissions[name] ? [[name, permissions[name]]] : [])));
     const issued = await rest.send({
       method: 'POST',
@@ -71,13 +73,24 @@ export function createCredentials(rest: Rest, app: AppSettings | undefined, cloc
     const failed = findGeneralOutcome(issued);
     if (failed !== undefined) return failed;
     if (issued.outcome !== 'answered' || issued.status !== 201)
-      return { outcome: 'refused', reason: 'The git host issued no token to the App.' };
+      return { outcome: 'refused', reason: 'the git host did not issue a token to the App' };
     const body = asObject(issued.body);
     const expiresAt = Date.parse(asText(body.expires_at)) || 0;
     return { outcome: 'authorized', token: asText(body.token), permissions, expiresAt };
   };
 
   return {
+    async check(signal) {
+      const token = app === undefined || key === undefined ? undefined : signAppToken(app.id, key, clock.now());
+      const answer = await rest.send({ method: 'GET', path: token === undefined ? '/' : '/app', token, signal });
+      // A host may require a token for every request. That it answers is then enough.
+      if (token === undefined && answer.outcome === 'answered' && answer.status < 500) return { outcome: 'works' };
+      const failed = findGeneralOutcome(answer);
+      // The host may repeat the App's token, which is valid for minutes.
+      if (failed !== undefined) return { ...failed, reason: failed.reason.replaceAll(token ?? '***', '***') };
+      if (answer.outcome === 'answered' && answer.status === 200) return { outcome: 'works' };
+      return { outcome: 'refused', reason: 'the host has no App with this id and key' };
+    },
     async authorize(fullName, credential, signal) {
       if ('token' in credential) return { outcome: 'authorized', token: credential.token };
       const name = fullName.toLowerCase();
@@ -96,7 +109,10 @@ export function createCredentials(rest: Rest, app: AppSettings | undefined, cloc
   };
 }
 
-/** A JSON Web Token (RS256) for nine minutes; a minute back, because GitHub refuses a clock that is ahead of its own. */
+/**
+ * A JSON Web Token (RS256) that is valid for nine minutes. Its issue time is a minute in the past, because GitHub
+ * rejects tokens issued in the future and our clock may be ahead.
+ */
 function signAppToken(appId: string, key: KeyObject, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1000);
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');

@@ -1,4 +1,4 @@
-// The client of the git host, over the wire: REST and git against the sandbox's host, with its faults.
+// Tests the git host's client over the network: REST and git, against the sandbox's host, with injected faults.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -61,7 +61,7 @@ beforeEach(() => sandbox.setFaults());
 const newRepository = () => openBareRepository(join(folder, `clone-${randomBytes(6).toString('hex')}.git`));
 const newBranch = () => `work/${randomBytes(6).toString('hex')}`;
 
-/** A repository of ours with a new commit on top of main. */
+/** Creates a commit on top of main, in a local repository. */
 async function prepareCommit() {
   const [repository, base] = [shared, sharedBase];
   return { repository, base, commit: await commitOn(repository, base, { 'new.txt': randomBytes(8).toString('hex') }) };
@@ -74,7 +74,7 @@ async function commitOn(repository: BareRepository, base: string, files: Record<
   return repository.commit({ tree, parents: [base], message: 'Work', author, date: new Date(0) });
 }
 
-/** A branch on the host with one commit. */
+/** Pushes a new branch with one commit to the host. */
 async function pushNew() {
   const { repository, base, commit } = await prepareCommit();
   const branch = newBranch();
@@ -84,7 +84,7 @@ async function pushNew() {
   return { repository, base, commit, branch };
 }
 
-/** A branch with one commit, made at the host. */
+/** Creates a branch with one commit on the host. */
 async function commitThere() {
   const branch = newBranch();
   return { branch, commit: await sandbox.commit(name, branch, { 'new.txt': branch }) };
@@ -185,7 +185,8 @@ describe('the App', () => {
     expect(await app.fetch(repository, name, ['main'], { app: true }, never)).toMatchObject({ outcome: 'fetched' });
     expect(asked() - before).toBe(2);
     now += 56 * 60_000;
-    // The sandbox's clock is behind the one that signs now, so that it refuses the signature: the token was asked for anew.
+    // The sandbox's clock is now behind the signing clock, so the sandbox rejects the signature. This proves that a new
+    // token was requested.
     expect(await app.readBranch(name, 'main', { app: true })).toMatchObject({ outcome: 'refused' });
     expect(await open({ app: undefined }).readBranch(name, 'main', { app: true })).toMatchObject({
       outcome: 'refused',
@@ -251,10 +252,10 @@ describe('fetch', () => {
     });
   });
 
-  it('goes on after it was cut off, and is stopped at once', async () => {
+  it('continues after it was cut off, and is stopped at once', async () => {
     const repository = await newRepository();
     for (const fault of ['drop_before', 'drop_after', 'error_before'] as const) {
-      // Fetching looks at the refs first.
+      // Fetching reads the refs first.
       sandbox.setFaults({ call: 'fetch', fault, times: 1, after: 1 });
       expect(await host.fetch(repository, name, ['main'], credential, never)).toMatchObject({ outcome: 'unavailable' });
     }
@@ -377,7 +378,7 @@ describe('push', () => {
     const { repository, commit } = await prepareCommit();
     const branch = newBranch();
     const push = () => host.push(repository, name, { commit, branch, expected: null }, credential, never);
-    // Curl sends a request again if a connection that was used before is closed without an answer.
+    // Curl repeats the request if a reused connection is closed without a response.
     sandbox.setFaults({ call: 'push', fault, times: fault.startsWith('drop') ? 2 : 1 });
     expect(await push()).toMatchObject({ outcome: first });
     expect(await push()).toEqual({ outcome: second });
@@ -521,7 +522,7 @@ describe('the token', () => {
     expect(found).toMatchObject({ status: 1, stdout: '' });
   });
 
-  it('is in no result, also if the host repeats it', async () => {
+  it('is in no result, even if the host repeats it', async () => {
     const echo = createServer((request, response) => {
       request.resume();
       const message = `You sent ${request.headers.authorization} (${token})`;
@@ -549,7 +550,7 @@ describe('the token', () => {
   });
 });
 
-/** Of all processes of this machine. */
+/** The command lines of all processes on this machine. */
 const commandLines = (): string[] =>
   readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -557,6 +558,6 @@ const commandLines = (): string[] =>
       try {
         return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       } catch {
-        return ''; // it has ended
+        return ''; // the process has ended
       }
     });

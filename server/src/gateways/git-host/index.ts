@@ -1,5 +1,6 @@
-// Owns the client for the git host: GitHub's REST protocol and git over HTTP, at the addresses that the operator sets, with a caller's
-// token or the operator's App. What the host answers is a result, not an exception, and nothing is sent twice here.
+// The git host's client. It uses GitHub's REST protocol and git over HTTP, at the operator's configured addresses,
+// with a caller's token or the operator's App. The host's responses and failures are returned as results, not thrown.
+// The client never repeats a request.
 import type { Clock } from '../../kit/clock.ts';
 import { type AppSettings, type Authorization, createCredentials } from './credentials.ts';
 import { isFullName, isRefName } from './names.ts';
@@ -12,19 +13,19 @@ import type { BranchRead, GitCredential, GitHost, Refused, RepositoryRead, Unava
 export type { GitHost } from './types.ts';
 
 export interface GitHostSettings {
-  /** Of the REST API, such as `https://api.github.com`. Undefined: there is no git host. */
+  /** The REST API's address, such as `https://api.github.com`. Undefined if no git host is configured. */
   readonly url: string | undefined;
-  /** Of git over HTTP, such as `https://github.com`. */
+  /** The address for git over HTTP, such as `https://github.com`. */
   readonly cloneUrl: string | undefined;
   readonly app?: AppSettings;
-  /** Of what is fetched of a repository. */
+  /** The maximum amount of data fetched from a repository. */
   readonly maxRepositoryBytes: number;
   readonly clock: Clock;
-  /** How many commits of history are fetched at first. Default 50. */
+  /** How many commits of history the first fetch includes. Default: 50. */
   readonly depth?: number;
-  /** Of one REST call. Default 10,000. */
+  /** The timeout for each REST call. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** Of one fetch or push. Default: 10 minutes. */
+  /** The timeout for each fetch or push. Default: 10 minutes. */
   readonly transferTimeoutMs?: number;
 }
 
@@ -42,7 +43,7 @@ function openConfigured(settings: GitHostSettings, url: string, cloneUrl: string
   const credentials = createCredentials(rest, app, clock);
   const closing = new AbortController();
 
-  /** Runs a call with a token, or returns why there is none. */
+  /** Runs a call with a token. If there is no token, returns the reason. */
   const authorized = async <Result>(
     fullName: string,
     credential: GitCredential,
@@ -74,6 +75,7 @@ function openConfigured(settings: GitHostSettings, url: string, cloneUrl: string
     configured: true,
     hasApp: app !== undefined,
     host: new URL(cloneUrl).host,
+    check: credentials.check,
     readRepository: (fullName, credential, signal) =>
       authorized(fullName, credential, signal, (authorization) =>
         readRepository(sendTo(fullName, authorization), authorization, signal),
@@ -115,12 +117,12 @@ function openConfigured(settings: GitHostSettings, url: string, cloneUrl: string
   };
 }
 
-/** Where a missing repository can only mean that the credential does not reach it any more. */
+/** For calls in which a missing repository can only mean that the credential has lost access to it. */
 const refuseMissing = <Result>(
   result: Result | { readonly outcome: 'not_found' },
 ): Exclude<Result, { outcome: 'not_found' }> | Refused =>
   (result as { outcome: string }).outcome === 'not_found'
-    ? { outcome: 'refused', reason: 'The repository was not found with this credential.' }
+    ? { outcome: 'refused', reason: "the repository was not found, or the credential can't access it" }
     : (result as Exclude<Result, { outcome: 'not_found' }>);
 
 async function readRepository(
@@ -139,7 +141,7 @@ async function readRepository(
   if (permissions !== undefined) return { outcome: 'found', ...found, missing_permissions: listMissing(permissions) };
 
   const canPush = asObject(body.permissions).push !== false && hasScope(answer.headers['x-oauth-scopes']);
-  // Only asking for them tells whether a token reaches the pull requests.
+  // Whether a token has access to pull requests can be found out only by requesting them.
   const pulls = await send({ method: 'GET', path: '/repos/{owner}/{repo}/pulls', parameters: { per_page: 1 }, signal });
   const failed = findGeneralOutcome(pulls);
   if (failed?.outcome === 'unavailable') return failed;
@@ -148,7 +150,10 @@ async function readRepository(
   return { outcome: 'found', ...found, missing_permissions };
 }
 
-/** Of an App's installation: `{contents: 'write', pull_requests: 'read', …}`. */
+/**
+ * Lists the permissions that the App's installation lacks. Example of `permissions`: `{contents: 'write',
+ * pull_requests: 'read', …}`.
+ */
 const listMissing = (permissions: Readonly<Record<string, unknown>>): string[] =>
   ['contents', 'pull_requests'].filter((name) => permissions[name] !== 'write').map((name) => `${name}:write`);
 
@@ -169,16 +174,16 @@ async function readBranch(
   if (answer.outcome !== 'answered' || answer.status !== 200) return { outcome: 'not_found' };
   const body = asObject(answer.body);
   const sha = asText(asObject(body.commit).sha);
-  // A renamed branch is answered with a redirect to another.
+  // The host redirects a renamed branch to its new name.
   if (asText(body.name) !== branch) return { outcome: 'not_found' };
   if (!/^[0-9a-f]{40}$/.test(sha)) return { outcome: 'unavailable', reason: 'unreadable_answer' };
   return { outcome: 'found', sha, is_protected: body.protected === true };
 }
 
-/** No text of the host that repeats the token leaves this gateway. */
+/** Removes the token from error responses, in case the host repeats it. */
 function hideToken(answer: RestAnswer, token: string): RestAnswer {
   if (answer.outcome !== 'answered' || answer.status < 400) return answer;
   const text = JSON.stringify(answer.body) ?? '';
-  // Before the text is cut, or a part of the token would be left.
+  // This happens before the text is cut, because a cut could leave part of the token.
   return text.includes(token) ? { ...answer, body: JSON.parse(text.replaceAll(token, '***')) } : answer;
 }

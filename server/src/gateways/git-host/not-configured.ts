@@ -1,4 +1,4 @@
-// Owns the git host of an installation that has none: everything is unavailable.
+// The git host for installations without one. Every call returns `unavailable`.
 import type { GitHost, Unavailable } from './types.ts';
 
 const unavailable = async (): Promise<Unavailable> => ({ outcome: 'unavailable', reason: 'not_configured' });
@@ -7,6 +7,7 @@ export const notConfigured: GitHost = {
   configured: false,
   hasApp: false,
   host: '',
+  check: unavailable,
   readRepository: unavailable,
   readBranch: unavailable,
   findPullRequest: unavailable,

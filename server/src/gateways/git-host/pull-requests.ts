@@ -1,4 +1,4 @@
-// Owns pull requests at the git host: finding, creating and reading them.
+// Pull requests on the git host: finding, creating and reading them.
 import { asObject, asText, findGeneralOutcome, messageOf, type RestAnswer, type RestRequest } from './rest.ts';
 import type {
   HostPullRequest,
@@ -8,7 +8,7 @@ import type {
   PullRequestRead,
 } from './types.ts';
 
-/** Sends with the token and the parameters of the repository. */
+/** Sends a request with the repository's token and parameters. */
 export type SendToRepository = (
   request: Pick<RestRequest, 'method' | 'path' | 'parameters' | 'signal'>,
 ) => Promise<RestAnswer>;
@@ -32,7 +32,7 @@ export async function findPullRequest(
   if (general !== undefined) return general;
   if (answer.outcome !== 'answered' || answer.status !== 200) return { outcome: 'refused', reason: describe(answer) };
   if (!Array.isArray(answer.body)) return { outcome: 'unavailable', reason: 'unreadable_answer' };
-  // The host ignores a filter that it can't read.
+  // Filtered again, because the host ignores a filter that it can't parse.
   const own = answer.body.flatMap((each) => readPull(each) ?? []).filter((pull) => pull.head_branch === headBranch);
   const chosen = own.find(({ state }) => state === 'open') ?? own[0];
   return chosen === undefined ? { outcome: 'none' } : { outcome: 'found', pull_request: chosen };
@@ -70,7 +70,7 @@ export async function readPullRequest(
     : { outcome: 'found', pull_request };
 }
 
-/** A host that fails while it answers may have done what was asked. */
+/** A host that fails while responding may still have created the pull request. */
 function findCreateFailure(
   answer: RestAnswer,
 ): Extract<PullRequestCreated, { outcome: 'rejected' | 'refused' | 'unavailable' | 'unknown' }> {
@@ -79,14 +79,14 @@ function findCreateFailure(
   if (answer.status >= 500) return { outcome: 'unknown' };
   const general = findGeneralOutcome(answer);
   if (general !== undefined) return general;
-  // The host also answers so if the token has no right to it.
+  // The host also returns 404 if the token lacks this permission.
   if (answer.status === 404) return { outcome: 'refused', reason: messageOf(answer) };
   return { outcome: 'rejected', reason: messageOf(answer) };
 }
 
 const describe = (answer: RestAnswer): string => (answer.outcome === 'answered' ? messageOf(answer) : answer.reason);
 
-/** Undefined if it is not a pull request. */
+/** Returns undefined if the value is not a pull request. */
 function readPull(value: unknown): HostPullRequest | undefined {
   const pull = asObject(value);
   const [head, base] = [asObject(pull.head), asObject(pull.base)];

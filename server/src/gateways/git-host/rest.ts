@@ -1,21 +1,23 @@
-// Owns one request to the git host's REST API: within bounds of time and size, and never repeated. The address is the operator's, so
-// that requests don't pass the guard for addresses that a caller can influence; redirects to other hosts are not followed.
+// A single request to the git host's REST API, which is limited in time and size and never repeated. The operator
+// sets the address, so requests bypass the guard for addresses that a caller can influence. Redirects to other hosts
+// are not followed.
 import { Octokit } from '@octokit/core';
 import { Agent, type RequestInit, fetch as undiciFetch } from 'undici';
 import type { Refused, Unavailable } from './types.ts';
 
 export interface RestRequest {
   readonly method: 'GET' | 'POST';
-  /** `/repos/{owner}/{repo}`: each part in braces is a parameter. */
+  /** Example: `/repos/{owner}/{repo}`. Names in braces are parameters. */
   readonly path: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
-  readonly token: string;
+  /** Undefined for a request that anyone may send. */
+  readonly token: string | undefined;
   readonly signal?: AbortSignal;
 }
 
 export type RestAnswer =
   | { readonly outcome: 'answered'; readonly status: number; readonly headers: Headers; readonly body: unknown }
-  /** `sent`: the host may have received it. */
+  /** `sent` is true if the host may have received the request. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly sent: boolean };
 
 type Headers = Readonly<Record<string, unknown>>;
@@ -40,7 +42,7 @@ export function openRest(url: string, timeoutMs: number): Rest {
     async send({ method, path, parameters, token, signal }) {
       const timeout = AbortSignal.timeout(timeoutMs);
       const stop = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
-      // Octokit turns every failure into an error with the status 500: what happened is noted here.
+      // Octokit turns every failure into an error with status 500, so the actual failure is recorded here.
       let failure: Extract<RestAnswer, { outcome: 'failed' }> | undefined;
       const fetchOnce = async (target: string, options: RequestInit) => {
         try {
@@ -51,14 +53,14 @@ export function openRest(url: string, timeoutMs: number): Rest {
         }
       };
       try {
-        const headers = { authorization: `Bearer ${token}` };
+        const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
         const options = { ...parameters, headers, request: { fetch: fetchOnce } };
         const { status, headers: answered, data } = await octokit.request(`${method} ${path}`, options);
         return { outcome: 'answered', status, headers: answered, body: data };
       } catch (error) {
         if (failure !== undefined) return failure;
         const { response } = error as { response?: { status: number; headers: Headers; data: unknown } };
-        // Without a response, the answer was not one that can be read.
+        // An error without a response means that the response could not be read.
         if (response === undefined) return { outcome: 'failed', reason: 'unreadable_answer', sent: true };
         return { outcome: 'answered', status: response.status, headers: response.headers, body: response.data };
       }
@@ -67,7 +69,10 @@ export function openRest(url: string, timeoutMs: number): Rest {
   };
 }
 
-/** A renamed repository is answered with a redirect. It is followed on the same host only, because the token is sent along. */
+/**
+ * The host redirects requests for a renamed repository. Redirects are followed only within the same host, because the
+ * request includes the token.
+ */
 async function fetchBounded(target: string, options: RequestInit): Promise<Response> {
   let url = target;
   for (let redirects = 0; ; redirects += 1) {
@@ -91,13 +96,13 @@ async function readBounded(body: AsyncIterable<Uint8Array> | null): Promise<Uint
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.length;
-    if (size > maxBodyBytes) throw new Error('the answer is too large');
+    if (size > maxBodyBytes) throw new Error('the response is too large');
     chunks.push(chunk);
   }
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-/** Errors of a connection that was not made, after which nothing was sent. */
+/** Error codes for connections that were not established, which means that nothing was sent. */
 const unsentCodes =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_.*|.*_CERT.*)$/;
 
@@ -108,7 +113,7 @@ function describeFailure(error: unknown, signal: AbortSignal | undefined): Extra
   return { outcome: 'failed', reason, sent: !unsentCodes.test(code) };
 }
 
-/** What every call can be answered with. Undefined if it is for the call to decide. */
+/** The outcomes that all calls have in common. Undefined if the response depends on the call. */
 export function findGeneralOutcome(answer: RestAnswer): Refused | Unavailable | undefined {
   if (answer.outcome === 'failed') return { outcome: 'unavailable', reason: answer.reason };
   const { status, headers } = answer;
@@ -122,7 +127,7 @@ export function findGeneralOutcome(answer: RestAnswer): Refused | Unavailable | 
 
 const maxReasonCharacters = 500;
 
-/** The host's words: `Validation Failed: No commits between main and work`. */
+/** The host's message. Example: `Validation Failed: No commits between main and work`. */
 export function messageOf({ body, status }: Extract<RestAnswer, { outcome: 'answered' }>): string {
   const { message, errors } = asObject(body);
   const details = (Array.isArray(errors) ? errors : []).slice(0, 10).map((each) => {
@@ -134,10 +139,10 @@ export function messageOf({ body, status }: Extract<RestAnswer, { outcome: 'answ
   return cleanReason(text.join(': ')) || `status ${status}`;
 }
 
-/** For people and logs: one line, of bounded length. */
+/** A single line of limited length, for people and logs. */
 export const cleanReason = (text: string): string =>
   text
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed on purpose
     .replace(/[\u0000-\u001f\u007f]+/g, ' ')
     .trim()
     .slice(0, maxReasonCharacters);

@@ -1,4 +1,5 @@
-// Owns git over HTTP: fetching into and pushing from a bare repository of ours. The token is in git's environment only.
+// Git over HTTP: fetching into and pushing from one of our bare repositories. The token is passed only in git's
+// environment.
 import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,8 +19,8 @@ export interface Remote {
 export interface FetchLimits {
   readonly maxBytes: number;
   /**
-   * How many commits of history the first fetch brings. The size of a repository is mostly history that nobody reads; commits are
-   * pushed and merged without it, because each begins at one that was fetched.
+   * How many commits of history the first fetch includes. Most of a repository's size is history that is never read.
+   * Commits can be pushed and merged without it, because they are based on fetched commits.
    */
   readonly depth: number;
 }
@@ -54,13 +55,13 @@ export async function fetchRefs(
   const commits = new Map<string, string>();
   for (const [name, source] of sources) {
     const commit = await repository.resolve(localRef(source));
-    if (commit === undefined) return { outcome: 'ref_not_found', ref: name }; // a tag of something else than a commit
+    if (commit === undefined) return { outcome: 'ref_not_found', ref: name }; // a tag that does not point to a commit
     commits.set(name, commit);
   }
   return { outcome: 'fetched', commits };
 }
 
-/** Undefined if it succeeded. */
+/** Returns undefined on success. */
 async function runFetch(
   folder: string,
   sources: readonly string[],
@@ -86,7 +87,7 @@ async function runFetch(
     maxFileBytes: maxBytes,
   }).finally(stopWatching);
   if (result.end === 'exited' && result.status === 0) return undefined;
-  // Index-pack is killed when its file reaches the limit, and leaves it behind.
+  // When its file reaches the limit, index-pack is killed and leaves the file behind.
   const isTooLarge = tooLarge.signal.aborted || (await sizeOf(packs)) >= maxBytes;
   await removeUnfinished(packs);
   if (isTooLarge) return { outcome: 'too_large', max_bytes: maxBytes };
@@ -100,11 +101,11 @@ async function runFetch(
   return describeFailure(result, remote);
 }
 
-/** Names of refs could be those of a folder and of a file in it, so that ours are hashes. */
+/** Local refs are named by hashes, because one ref's name could be a folder in another ref's name. */
 const localRef = (source: string): string =>
   `refs/fetched/${createHash('sha256').update(source).digest('hex').slice(0, 20)}`;
 
-/** Git has no limit for what it fetches. */
+/** Needed because git can't limit a fetch's size. */
 function watchSize(folder: string, maxBytes: number, onTooLarge: () => void): () => void {
   const timer = setInterval(async () => {
     if ((await sizeOf(folder)) > maxBytes) onTooLarge();
@@ -117,13 +118,13 @@ async function sizeOf(folder: string): Promise<number> {
   const sizes = names.map((name) =>
     stat(join(folder, name)).then(
       ({ size }) => size,
-      () => 0, // removed since
+      () => 0, // removed in the meantime
     ),
   );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** What a stopped git leaves behind. */
+/** Removes files that git leaves behind when it is stopped. */
 async function removeUnfinished(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names.filter((each) => each.startsWith('tmp_'))) await rm(join(folder, name), { force: true });
@@ -152,13 +153,13 @@ export async function pushCommit(
   { commit, branch, expected }: { commit: string; branch: string; expected: string | null },
   remote: Remote,
 ): Promise<PushResult> {
-  if (!isCommitId(commit) || (expected !== null && !isCommitId(expected))) throw new Error('not an id of a commit');
-  if (!isRefName(branch)) return { outcome: 'rejected', reason: 'The name of the branch is not valid.' };
+  if (!isCommitId(commit) || (expected !== null && !isCommitId(expected))) throw new Error('not a commit id');
+  if (!isRefName(branch)) return { outcome: 'rejected', reason: 'the branch name is not valid' };
   if (expected !== null && !(await repository.isAncestor(expected, commit)))
-    return { outcome: 'rejected', reason: 'The commit does not continue the branch.' };
+    return { outcome: 'rejected', reason: "the commit is not based on the branch's latest commit" };
   if (remote.signal.aborted) return { outcome: 'unavailable', reason: 'stopped' };
   const ref = `refs/heads/${branch}`;
-  // The host compares what the branch is at with what is expected, in one step with the change.
+  // The host compares the branch with the expected commit and updates it in one atomic step.
   const lease = `--force-with-lease=${ref}:${expected ?? ''}`;
   const args = ['push', '--porcelain', '--no-verify', '--recurse-submodules=no', lease, remote.url, `${commit}:${ref}`];
   const result = await runGit(repository.folder, args, networkOptions(remote));
@@ -168,7 +169,8 @@ export async function pushCommit(
     return { outcome: 'pushed' };
   if (flag !== '!' || /remote failure/.test(summary)) return describeUnpushed(result, remote);
 
-  // Refused by git here or there. It may have been our own push, sent twice by the network.
+  // Git rejected the push, either locally or on the host. If the network sent our push twice, the first copy may have
+  // succeeded.
   const listed = await listRemote(repository.folder, [ref], remote);
   const isRejectedThere = summary.startsWith('[remote rejected]');
   const rejected = { outcome: 'rejected', reason: reasonOf(result, remote) || cleanReason(summary) } as const;
@@ -177,14 +179,14 @@ export async function pushCommit(
   const sha = listed.refs.get(ref) ?? null;
   if (sha === commit) return { outcome: 'already_there' };
   if (sha !== expected) return { outcome: 'moved', sha };
-  return /cannot lock ref/.test(result.stderr) ? { outcome: 'unknown' } : rejected; // another push is under way
+  return /cannot lock ref/.test(result.stderr) ? { outcome: 'unknown' } : rejected; // another push is in progress
 }
 
-/** Git says "unable to access" only when it could not read the refs, before it sends anything. */
+/** Git reports "unable to access" only if it could not read the refs, which happens before it sends anything. */
 function describeUnpushed(result: GitResult, remote: Remote): PushResult {
   const failure = describeFailure(result, remote);
   if (failure.outcome === 'refused') return failure;
-  if (failure.outcome === 'not_found') return { outcome: 'refused', reason: 'The repository was not found.' };
+  if (failure.outcome === 'not_found') return { outcome: 'refused', reason: 'the repository was not found' };
   const isBefore =
     result.end === 'exited' && /unable to access/.test(result.stderr) && !/RPC failed/.test(result.stderr);
   return isBefore ? failure : { outcome: 'unknown' };
@@ -197,13 +199,13 @@ function describeFailure(result: GitResult, remote: Remote): { readonly outcome:
   if (/repository '[^']*' not found/.test(stderr)) return { outcome: 'not_found' };
   const status = /(?:returned error:|HTTP) (\d{3})/.exec(stderr)?.[1];
   if (/Authentication failed|could not read Username/.test(stderr) || status === '401' || status === '403')
-    return { outcome: 'refused', reason: reasonOf(result, remote) || 'The git host did not accept the credentials.' };
+    return { outcome: 'refused', reason: reasonOf(result, remote) || 'the git host refused the credentials' };
   if (/No space left/.test(stderr)) return { outcome: 'unavailable', reason: 'disk_full' };
   if (/unable to update url base from redirection/.test(stderr)) return { outcome: 'unavailable', reason: 'redirect' };
   return { outcome: 'unavailable', reason: status === undefined ? 'network' : `status_${status}` };
 }
 
-/** What the host said (`remote: …`), or else git. Without the token, whoever repeated it. */
+/** The host's message (`remote: …`) or, if there is none, git's, without the token. */
 function reasonOf({ stderr }: GitResult, { token, url }: Remote): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const said = lines.flatMap((line) => /^remote: (.+)$/.exec(line)?.[1]?.trim() ?? []);

@@ -1,19 +1,21 @@
-// Owns the interface of the git host: GitHub's REST protocol, and git over HTTP. What the host answers, or that it does not, is a
-// result, not an exception.
+// The git host's interface: GitHub's REST protocol, and git over HTTP. Error responses and missing responses are
+// returned as results, not thrown.
 import type { BareRepository } from '../../kit/git/types.ts';
 
-/** `app`: the App that the operator registered at the git host. */
+/** `app` is the App that the operator registered with the git host. */
 export type GitCredential = { readonly token: string } | { readonly app: true };
 
 export interface GitHost {
   readonly configured: boolean;
-  /** Whether the operator configured an App, so that a repository can be connected without a token. */
+  /** Whether the operator has configured an App. If so, repositories can be connected without a token. */
   readonly hasApp: boolean;
-  /** Such as `github.com`. Empty if no git host is configured. */
+  /** Example: `github.com`. Empty if no git host is configured. */
   readonly host: string;
+  /** Whether the host answers and, if there is an App, whether it accepts the App's key. For `plinth doctor`. */
+  check(signal?: AbortSignal): Promise<{ readonly outcome: 'works' } | Refused | Unavailable>;
   readRepository(fullName: string, credential: GitCredential, signal?: AbortSignal): Promise<RepositoryRead>;
   readBranch(fullName: string, branch: string, credential: GitCredential, signal?: AbortSignal): Promise<BranchRead>;
-  /** The newest pull request with this head branch, of whatever state; an open one comes before closed ones. */
+  /** Finds the newest pull request for this head branch, in any state. An open pull request takes precedence. */
   findPullRequest(
     fullName: string,
     headBranch: string,
@@ -33,8 +35,8 @@ export interface GitHost {
     signal?: AbortSignal,
   ): Promise<PullRequestRead>;
   /**
-   * Brings commits into the repository. `refs` are branches (`main`), full refs (`refs/tags/v1`), or complete commit ids, which
-   * some hosts do not serve.
+   * Fetches commits into the repository. `refs` are branches (`main`), full refs (`refs/tags/v1`) or full commit ids,
+   * which some hosts do not serve.
    */
   fetch(
     repository: BareRepository,
@@ -43,7 +45,10 @@ export interface GitHost {
     credential: GitCredential,
     signal: AbortSignal,
   ): Promise<FetchResult>;
-  /** Sets the branch to the commit if it is at `expected` (null: does not exist). Never overwrites the work of others. */
+  /**
+   * Sets the branch to the commit if the branch is at `expected`, or if `expected` is null and the branch does not
+   * exist. Never overwrites others' work.
+   */
   push(
     repository: BareRepository,
     fullName: string,
@@ -57,10 +62,10 @@ export interface GitHost {
 export type RepositoryRead =
   | {
       readonly outcome: 'found';
-      /** As the host spells it. */
+      /** The name as the host spells it. */
       readonly full_name: string;
       readonly default_branch: string;
-      /** Of `contents:write` and `pull_requests:write`, those that the credential is known to lack. */
+      /** Which of `contents:write` and `pull_requests:write` the credential is known to lack. */
       readonly missing_permissions: readonly string[];
     }
   | { readonly outcome: 'not_found' }
@@ -87,60 +92,69 @@ export type PullRequestRead =
 
 export type PullRequestCreated =
   | { readonly outcome: 'created'; readonly pull_request: HostPullRequest }
-  /** There is an open one with this head branch: find it. */
+  /** This head branch already has an open pull request, which `findPullRequest` returns. */
   | { readonly outcome: 'exists' }
-  /** The host does not want it, such as without commits. `reason` is the host's text, without secrets. */
+  /**
+   * The host rejected the request, for example because there are no commits. `reason` is the host's text, without
+   * secrets.
+   */
   | { readonly outcome: 'rejected'; readonly reason: string }
   | Refused
-  /** No connection, so that nothing was sent. */
+  /** Nothing was created. */
   | Unavailable
-  /** Sent, without a readable answer: it may exist. Find it before you create it again. */
+  /**
+   * The request was sent, but no readable response was received. The pull request may exist, so look for it before you
+   * create it again.
+   */
   | { readonly outcome: 'unknown' };
 
 export type FetchResult =
-  /** The commit of each ref that was asked for. */
+  /** Each requested ref's commit. */
   | { readonly outcome: 'fetched'; readonly commits: ReadonlyMap<string, string> }
   | { readonly outcome: 'ref_not_found'; readonly ref: string }
-  /** The repository does not exist, or the credential does not reach it. */
+  /** The repository does not exist, or the credential can't access it. */
   | { readonly outcome: 'not_found' }
   | { readonly outcome: 'too_large'; readonly max_bytes: number }
-  /** What the host sent is not a sound repository. */
+  /** The host did not send a valid repository. */
   | { readonly outcome: 'broken'; readonly reason: string }
   | Refused
   | Unavailable;
 
 export type PushResult =
   | { readonly outcome: 'pushed' }
-  /** The branch is at this commit already: an earlier push arrived. */
+  /** The branch is already at this commit, because an earlier push succeeded. */
   | { readonly outcome: 'already_there' }
-  /** The branch is neither where it was expected nor at the commit. Null: it does not exist. */
+  /** The branch is at neither the expected commit nor the new one. `sha` is null if the branch does not exist. */
   | { readonly outcome: 'moved'; readonly sha: string | null }
-  /** The host does not accept the push, such as on a protected branch. `reason` is the host's text, without secrets. */
+  /**
+   * The host rejected the push, for example because the branch is protected. `reason` is the host's text, without
+   * secrets.
+   */
   | { readonly outcome: 'rejected'; readonly reason: string }
   | Refused
-  /** No connection, so that nothing was sent. */
+  /** Nothing was pushed. */
   | Unavailable
-  /** Sent, without a readable answer: read the branch, or push the same again. */
+  /** The push was sent, but no readable response was received. Read the branch, or push the same commit again. */
   | { readonly outcome: 'unknown' };
 
-/** The host does not accept the credential, or not for this. */
+/** The host rejected the credential, either in general or for this call. */
 export interface Refused {
   readonly outcome: 'refused';
-  /** For the log and for people: such as `Bad credentials`. Without secrets. */
+  /** For people and the log. Example: `Bad credentials`. Contains no secrets. */
   readonly reason: string;
 }
 
 /** Nothing was changed. Try again later. */
 export interface Unavailable {
   readonly outcome: 'unavailable';
-  /** For the log: `not_configured`, `timeout`, `status_503`, `rate_limited`, `stopped` and the like. */
+  /** For the log. Examples: `not_configured`, `timeout`, `status_503`, `rate_limited`, `stopped`. */
   readonly reason: string;
 }
 
 export interface NewPullRequest {
   readonly title: string;
   readonly body: string;
-  /** The branch with the commits. */
+  /** The branch that contains the commits. */
   readonly head: string;
   readonly base: string;
 }
@@ -148,7 +162,7 @@ export interface NewPullRequest {
 export interface HostPullRequest {
   readonly number: number;
   readonly html_url: string;
-  /** Of the REST API. */
+  /** The address in the REST API. */
   readonly url: string;
   readonly title: string;
   readonly body: string;

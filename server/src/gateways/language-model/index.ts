@@ -1,5 +1,6 @@
-// Owns the client for language models: any server with the OpenAI chat completions protocol, at the address and with the
-// key that the operator sets. A model that can't answer is a return value, not an exception.
+// The client for language models. It works with any server that implements the OpenAI chat completions protocol,
+// at the operator's configured address and with the operator's key. If the model can't reply, the reason is returned,
+// not thrown.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
   APICallError,
@@ -14,7 +15,7 @@ import {
 } from 'ai';
 import type { z } from 'zod';
 
-/** What the model is told about a tool. */
+/** The tool's description for the model. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
@@ -22,7 +23,7 @@ export interface ToolDescription {
 }
 
 export interface Tool extends ToolDescription {
-  /** Returns the result for the model. An error it throws is passed to the model, which continues. */
+  /** Returns the result for the model. If this throws, the error is passed to the model, and the reply continues. */
   run(input: unknown): Promise<string>;
 }
 
@@ -35,7 +36,7 @@ export interface ToolCall {
 }
 
 export interface ReplyRequest {
-  /** Null: the installation's default model. */
+  /** Null means the installation's default model. */
   readonly model: string | null;
   readonly instructions: string;
   readonly messages: readonly { role: 'user' | 'assistant'; content: string }[];
@@ -43,7 +44,10 @@ export interface ReplyRequest {
   readonly signal: AbortSignal;
 }
 
-/** A part of a reply. The texts in order are its content. A tool call is sent when it starts and when it ends. */
+/**
+ * A part of a reply. The reply's content is all texts, joined in order. A tool call is sent when it starts and when it
+ * ends.
+ */
 export type ReplyDelta = { readonly text: string } | { readonly tool_call: ToolCall };
 
 export interface Usage {
@@ -55,7 +59,7 @@ export interface CompletedReply {
   readonly outcome: 'completed';
   readonly content: string;
   readonly tool_calls: readonly ToolCall[];
-  /** Null if the server does not report it. */
+  /** Null if the server does not report usage. */
   readonly usage: Usage | null;
   readonly model: string;
 }
@@ -63,13 +67,14 @@ export interface CompletedReply {
 export interface UnavailableReply {
   readonly outcome: 'unavailable';
   /**
-   * `off`: no model is configured. `refused`: the server serves nobody now, or not us. `rejected`: it does not accept this
-   * request, for example because it is too long. `cut`: the connection ended before the reply was complete.
+   * `off` means that no model is configured. `refused` means that the server currently serves no one, or does not serve
+   * us. `rejected` means that the server does not accept this request, for example because it is too long. `cut` means
+   * that the connection ended before the reply was complete.
    */
   readonly reason: 'off' | 'unreachable' | 'refused' | 'rejected' | 'cut' | 'malformed' | 'timeout' | 'cancelled';
 }
 
-/** A call of a tool that the model asks for. The arguments may be malformed, and the tool may not exist. */
+/** A tool call requested by the model. The arguments may be malformed, and the tool may not exist. */
 export interface RequestedCall {
   readonly id: string;
   readonly name: string;
@@ -88,7 +93,7 @@ export type StepMessage =
     };
 
 export interface StepRequest {
-  /** Null: the installation's default model. */
+  /** Null means the installation's default model. */
   readonly model: string | null;
   readonly instructions: string;
   /** Every tool call must be followed by its result. */
@@ -99,16 +104,16 @@ export interface StepRequest {
   readonly signal: AbortSignal;
 }
 
-/** What the model said in one call. The caller runs the tools, and sends their results with the next step. */
+/** The model's reply to one call. The caller runs the tools, and sends their results with the next step. */
 export interface CompletedStep {
   readonly outcome: 'completed';
   readonly content: string;
   readonly tool_calls: readonly RequestedCall[];
-  /** Whether the model had to stop because its output became too long. */
+  /** Whether the model stopped because its output was too long. */
   readonly is_cut: boolean;
-  /** Whether the server says that it declined the request for what it contains (finish reason `content_filter`). */
+  /** Whether the server declined the request because of its content (finish reason `content_filter`). */
   readonly is_declined: boolean;
-  /** Null if the server does not report it. */
+  /** Null if the server does not report usage. */
   readonly usage: Usage | null;
   readonly model: string;
 }
@@ -117,13 +122,13 @@ export type ModelState = 'available' | 'unavailable' | 'not_configured';
 
 export interface LanguageModel {
   readonly configured: boolean;
-  /** Whether the model is available. Cheap: the result is cached for a few seconds. */
+  /** Whether the model is available. Calls are cheap, because the result is cached for a few seconds. */
   check(): Promise<boolean>;
-  /** The same, and whether there is one at all. */
+  /** Like `check`, but also reports whether a model is configured. */
   readState(): Promise<ModelState>;
-  /** Runs the tools itself, until the reply is complete. */
+  /** Runs the requested tools until the reply is complete. */
   reply(request: ReplyRequest, onDelta: (delta: ReplyDelta) => void): Promise<CompletedReply | UnavailableReply>;
-  /** One call of the model. */
+  /** Makes a single model call. */
   step(request: StepRequest, onText: (text: string) => void): Promise<CompletedStep | UnavailableReply>;
 }
 
@@ -131,7 +136,7 @@ export interface ModelSettings {
   readonly url: string | undefined;
   readonly apiKey: string | undefined;
   readonly name: string;
-  /** Called after every reply or step, with `completed` or the reason why there is none. */
+  /** Called after every reply or step, with `completed` or the reason for failure. */
   readonly onReply?: (outcome: string, seconds: number) => void;
 }
 
@@ -171,10 +176,10 @@ export function openLanguageModel({ url, apiKey, name, onReply }: ModelSettings)
   };
 }
 
-// Far more than any tool takes. Thousands overflow the stack, ours and the SDK's.
+// Far more than any tool needs. Thousands of levels would overflow the stack in our code and in the SDK.
 const maxDepth = 200;
 
-/** Arguments that are nested too deeply are replaced by a text that is not JSON, before anybody parses them. */
+/** Before arguments are parsed, replaces those that are nested too deeply with a string that is not JSON. */
 const refuseDeepCalls: LanguageModelMiddleware = {
   specificationVersion: 'v3',
   wrapStream: async ({ doStream }) => {
@@ -190,7 +195,7 @@ const refuseDeepCalls: LanguageModelMiddleware = {
   },
 };
 
-/** How deep the brackets of a JSON text are nested. Linear. */
+/** The maximum nesting depth of a JSON text's brackets. Runs in linear time. */
 function measureDepth(json: string): number {
   let [depth, deepest, isInText] = [0, 0, false];
   for (let index = 0; index < json.length; index += 1) {
@@ -205,25 +210,31 @@ function measureDepth(json: string): number {
   return deepest;
 }
 
-/** Any answer counts, except those that mean that no request will be served. */
+/** Any response is enough, unless it means that no request would be served. */
 async function isReachable(url: string, apiKey: string | undefined): Promise<boolean> {
   try {
-    const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-    const answer = await fetch(`${url}/models`, {
-      headers,
-      signal: AbortSignal.timeout(checkTimeoutMs),
-      redirect: 'error',
-    });
+    const answer = await requestModels(url, apiKey, AbortSignal.timeout(checkTimeoutMs));
     await answer.body?.cancel();
-    return answer.status < 500 && answer.status !== 401 && answer.status !== 403;
+    return isServing(answer.status);
   } catch {
     return false;
   }
 }
 
+/** Whether a server that answers `GET /models` with this status would serve other requests. */
+export const isServing = (status: number): boolean => status < 500 && status !== 401 && status !== 403;
+
+/** The cheapest request of the protocol. It uses no tokens. */
+export const requestModels = (url: string, apiKey: string | undefined, signal: AbortSignal): Promise<Response> =>
+  fetch(`${url}/models`, {
+    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    signal,
+    redirect: 'error',
+  });
+
 /**
- * Caches the result, and runs one check at a time for all callers. A check of a model that hangs takes 2 seconds: whoever
- * asks again meanwhile gets the last result instead of waiting.
+ * Caches the result, and shares one check among all callers. If the model hangs, a check takes 2 seconds. In the
+ * meantime, callers receive the last result if it was negative, instead of waiting.
  */
 function cache(check: () => Promise<boolean>): () => Promise<boolean> {
   let checking: Promise<boolean> | undefined;
@@ -273,7 +284,7 @@ async function step(
     name,
     tool({ description, inputSchema: parameters }),
   ]);
-  // The SDK itself answers calls that are malformed, and would go on by itself.
+  // Limited to one step, because the SDK would otherwise answer malformed calls itself and continue.
   const oneStep = { tools: Object.fromEntries(tools), maxSteps: 1 };
   const failed = await receive({ ...request, model, messages, ...oneStep }, builder);
   const ended = failed ?? builder.finish();
@@ -286,14 +297,14 @@ interface SdkRequest {
   readonly model: SdkOptions['model'];
   readonly instructions: string;
   readonly messages: ModelMessage[];
-  /** Those without `execute` are not run. */
+  /** Tools without `execute` are not run. */
   readonly tools: ToolSet;
   readonly maxSteps: number;
   readonly maxOutputTokens?: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Feeds what the model sends to the builder. Returns the failure, if there is one. */
+/** Passes the model's output to the builder. Returns the failure, if any. */
 async function receive(
   { model, instructions, messages, tools, maxSteps, maxOutputTokens = defaultOutputTokens, signal }: SdkRequest,
   builder: ReplyBuilder,
@@ -340,7 +351,7 @@ function toSdkMessage(message: StepMessage): ModelMessage {
   return { role: 'assistant', content: [...text, ...calls] };
 }
 
-/** Servers refuse arguments that are not an object, also in what the model said before. */
+/** Servers reject arguments that are not objects, even in the model's earlier replies. */
 function toInput(argumentsString: string): object {
   try {
     const input = JSON.parse(argumentsString);
@@ -349,7 +360,7 @@ function toInput(argumentsString: string): object {
   return { malformed: argumentsString };
 }
 
-/** Collects a reply from the parts of its stream. */
+/** Builds a reply from its stream's parts. */
 class ReplyBuilder {
   #content = '';
   #hasTextInStep = false;
@@ -365,7 +376,7 @@ class ReplyBuilder {
     this.#onDelta = onDelta;
   }
 
-  /** Returns the reason if this part means that the reply has failed. */
+  /** Returns the reason if this part means that the reply failed. */
   add(part: TextStreamPart<ToolSet>): UnavailableReply['reason'] | undefined {
     switch (part.type) {
       case 'start-step':
@@ -383,7 +394,7 @@ class ReplyBuilder {
         this.#model = part.response.modelId;
         this.#isCut = part.finishReason === 'length';
         this.#isDeclined = part.finishReason === 'content-filter';
-        // Without a finish reason the server has not completed the reply.
+        // Without a finish reason, the server has not completed the reply.
         return part.rawFinishReason === undefined ? 'cut' : undefined;
       case 'finish':
         this.#finished = true;
@@ -398,7 +409,7 @@ class ReplyBuilder {
     }
   }
 
-  /** Whether the last step ended because its output became too long. */
+  /** Whether the last step ended because its output was too long. */
   get isCut(): boolean {
     return this.#isCut;
   }
@@ -445,10 +456,10 @@ function toUsage(usage: { inputTokens: number | undefined; outputTokens: number 
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens };
 }
 
-// Those that say nothing about the request: the key, the account, the address or the model's name, and too many requests.
+// Statuses that are not about the request itself, but about the key, account, address, model name or request rate.
 const refusals = [401, 402, 403, 404, 408, 429];
 
-/** Only the kind of failure: a vendor's message may repeat what it was sent. */
+/** Returns only the kind of failure, because the vendor's message may repeat parts of the request. */
 function classifyError(error: unknown): UnavailableReply['reason'] {
   if (APICallError.isInstance(error)) {
     if (error.statusCode === undefined) return 'unreachable';

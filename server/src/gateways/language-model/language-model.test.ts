@@ -1,4 +1,4 @@
-// The gateway against a sandbox with the real protocol, with good and bad answers.
+// Tests the gateway against a sandbox that speaks the real protocol, with valid and invalid responses.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Behaviour, startModelSandbox } from '../../../../sandbox/src/model.ts';

@@ -1,5 +1,6 @@
-// Owns outgoing mail over SMTP. Whether a mail was sent is a result, not an exception.
+// Outgoing mail over SMTP. Failures are returned as results, not thrown.
 import type { Transporter } from 'nodemailer';
+import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection';
 
 export interface Message {
   readonly to: string;
@@ -7,21 +8,37 @@ export interface Message {
   readonly text: string;
 }
 
+export interface MailConnection {
+  readonly isEncrypted: boolean;
+  readonly isSignedIn: boolean;
+}
+
 export interface Mail {
-  /** False without an SMTP server. Links are then shown to the caller, or printed by an operator's command. */
+  /** False if no SMTP server is configured. Links are then shown to the caller, or printed by an operator's command. */
   readonly configured: boolean;
-  /** `sent`: the server accepted it. `failed`: it did not, or could not be reached. `off`: no server is configured. */
+  /**
+   * `sent` means that the server accepted the e-mail. `failed` means that it did not, or could not be reached. `off`
+   * means that no server is configured.
+   */
   send(message: Message): Promise<'sent' | 'failed' | 'off'>;
+  /** Connects and signs in as `send` does, without sending a message. Throws if that fails. For `plinth doctor`. */
+  check(): Promise<MailConnection>;
   close(): void;
 }
 
 export function openMail(smtpUrl: string | undefined, from: string, onFailure: (error: unknown) => void): Mail {
-  if (smtpUrl === undefined) return { configured: false, send: async () => 'off', close: () => {} };
+  if (smtpUrl === undefined)
+    return {
+      configured: false,
+      send: async () => 'off',
+      check: () => Promise.reject(new Error('no SMTP server is configured')),
+      close: () => {},
+    };
+  const timeouts = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
   let transport: Promise<Transporter> | undefined;
   const openTransport = async () => {
-    const { createTransport } = await import('nodemailer'); // much to load for the processes that send none
-    const timeouts = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
-    return createTransport(smtpUrl, { from, ...timeouts } as object);
+    const { createTransport } = await import('nodemailer'); // large, and only needed by processes that send mail
+    return createTransport({ url: smtpUrl, ...timeouts });
   };
   return {
     configured: true,
@@ -35,6 +52,41 @@ export function openMail(smtpUrl: string | undefined, from: string, onFailure: (
         return 'failed';
       }
     },
+    async check() {
+      transport ??= openTransport();
+      return checkConnection((await transport).options as SMTPConnectionOptions);
+    },
     close: () => void transport?.then((open) => open.close()),
   };
+}
+
+async function checkConnection({
+  auth,
+  ...options
+}: SMTPConnectionOptions & { auth?: Login }): Promise<MailConnection> {
+  const { default: SMTPConnection } = await import('nodemailer/lib/smtp-connection');
+  const connection = new SMTPConnection(options);
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => {}); // also rejects when the check closes the connection
+  connection.once('error', ended.reject);
+  connection.once('end', () => ended.reject(new Error('the server closed the connection')));
+  connection.on('error', () => {}); // errors after the first
+  try {
+    await Promise.race([new Promise<void>((resolve) => connection.connect(() => resolve())), ended.promise]);
+    if (auth !== undefined) await Promise.race([signIn(auth), ended.promise]);
+    return { isEncrypted: connection.secure, isSignedIn: auth !== undefined };
+  } finally {
+    connection.close();
+  }
+
+  function signIn(login: Login): Promise<void> {
+    return new Promise((resolve, reject) =>
+      connection.login(login, (error: Error | null) => (error ? reject(error) : resolve())),
+    );
+  }
+}
+
+interface Login {
+  readonly user: string;
+  readonly pass: string;
 }

@@ -1,18 +1,21 @@
-// Owns checking credentials that a person typed in: one request to the service, which answers whether it knows them.
+// Checks credentials that a user entered, with one request to the service.
 import { type Authorization, authorizationHeader } from '../../kit/outbound/authorization.ts';
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 
 export interface ApiKeyCheck {
-  /** The workspace that causes the request. */
+  /** The workspace that the request is sent for. */
   readonly owner: string;
-  /** An address of the service that only answers with valid credentials and changes nothing. */
+  /** One of the service's URLs that changes nothing and succeeds only with valid credentials. */
   readonly url: string;
   readonly authorization: ApiAuthorization;
 }
 
 export type ApiAuthorization = Authorization;
 
-/** `rejected`: the service answered 401 or 403 or does not know the account. `unavailable`: it did not answer that. */
+/**
+ * `rejected` means that the service returned 400, 401, 403 or 404, for example because it does not know the account.
+ * `unavailable` means that there was no clear result.
+ */
 export type ApiKeyVerdict = 'accepted' | 'rejected' | 'unavailable';
 
 export type CheckApiKey = (check: ApiKeyCheck) => Promise<ApiKeyVerdict>;

@@ -1,5 +1,5 @@
-// Owns the client's side of OAuth 2.0 (RFC 6749, RFC 7009, PKCE): where a person is sent to consent, and the requests that
-// exchange a code, refresh a token and revoke one. Whether a service answered is a result, not an exception.
+// The client side of OAuth 2.0 (RFC 6749, RFC 7009, PKCE): the consent URL, and the requests that exchange codes
+// and refresh or revoke tokens. Error responses and missing responses are returned as results, not thrown.
 import * as oauth from 'oauth4webapi';
 import type { Clock } from '../../kit/clock.ts';
 import { authorizationHeader } from '../../kit/outbound/authorization.ts';
@@ -7,44 +7,53 @@ import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { type Answered, errorType, type Outcome } from '../../kit/outbound/outcome.ts';
 import { readRefusal, readTokens, type Tokens } from './token-answer.ts';
 
-/** A client that the operator registered at a service, and the service's endpoints. */
+/** A client that the operator has registered with a service, and the service's endpoints. */
 export interface OAuthClient {
-  /** The workspace that causes the requests. Owners never share a connection. */
+  /** The workspace that the requests are sent for. Owners never share a network connection. */
   readonly owner: string;
   readonly issuer: string;
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
-  /** Absent: the service documents none. */
+  /** Absent if the service documents no revocation endpoint. */
   readonly revocationEndpoint?: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** How the client authenticates at the token endpoint: HTTP basic authentication, or fields of the body. */
+  /** How the client authenticates to the token endpoint: with HTTP basic authentication, or with fields in the body. */
   readonly clientAuth: 'basic' | 'post';
-  /** Between two scopes in the authorization URL. */
+  /** The scope separator in the authorization URL. */
   readonly scopeSeparator: ' ' | ',';
   readonly extraAuthorizeParams: Readonly<Record<string, string>>;
 }
 
 export type TokenResult =
   | ({ readonly kind: 'tokens' } & Tokens)
-  /** The service answered that it issues no tokens. `error` is a code of RFC 6749, or the service's own. */
+  /** The service refused to issue tokens. `error` is an RFC 6749 code or the service's own. */
   | { readonly kind: 'refused'; readonly error: string }
-  /** Not sent, or the service can't answer now. `reason` is a type of error, or `status_503` and the like. */
+  /**
+   * The request was not sent, or the service currently can't handle it. `reason` is an error type, or a status such as
+   * `status_503`.
+   */
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /** Sent, without a readable answer: the service may have issued tokens, and have used up what was sent. */
+  /**
+   * The request was sent, but there was no readable response. The service may have issued tokens, and consumed the code
+   * or token that was sent.
+   */
   | { readonly kind: 'unknown' };
 
 export interface OAuthGateway {
   authorizationUrl(client: OAuthClient, request: AuthorizationRequest): URL;
   exchange(client: OAuthClient, grant: CodeGrant): Promise<TokenResult>;
   refresh(client: OAuthClient, grant: { readonly refreshToken: string }): Promise<TokenResult>;
-  /** `unsupported`: the service has no revocation endpoint. `failed`: it did not confirm. */
+  /**
+   * `unsupported` means that the service has no revocation endpoint. `failed` means that it did not confirm the
+   * revocation.
+   */
   revoke(client: OAuthClient, token: string): Promise<'revoked' | 'unsupported' | 'failed'>;
 }
 
 export interface AuthorizationRequest {
   readonly state: string;
-  /** The SHA-256 of the code verifier, as base64url. */
+  /** The code verifier's SHA-256 hash, as base64url. */
   readonly codeChallenge: string;
   readonly scopes: readonly string[];
   readonly redirectUri: string;
@@ -66,7 +75,10 @@ const defaultTimeoutMs = 10_000;
 const maxAnswerBytes = 64 * 1024;
 
 export function createOAuthGateway({ outbound, clock, timeoutMs = defaultTimeoutMs }: OAuthGatewayDeps): OAuthGateway {
-  /** The library writes the request, and the guard for outgoing requests sends it and decides whether it may use plain HTTP. */
+  /**
+   * The library builds the request, and the guard for outgoing requests sends it. The guard decides whether plain HTTP
+   * is allowed.
+   */
   const optionsFor = ({ owner }: OAuthClient) => ({
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (url: string, request: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
@@ -144,22 +156,28 @@ function partiesOf(client: OAuthClient): [oauth.AuthorizationServer, oauth.Clien
   return [server, { client_id: clientId }, authenticate];
 }
 
-/** As `curl -u` does. RFC 6749 wants both parts percent-encoded first, which services do not undo. */
+/**
+ * Encodes the credentials like `curl -u`. RFC 6749 requires both parts to be percent-encoded first, but services do not
+ * decode them.
+ */
 const sendBasic =
   (clientSecret: string): oauth.ClientAuth =>
   (_server, { client_id }, _body, headers) =>
     headers.set('authorization', authorizationHeader({ kind: 'basic', user: client_id, password: clientSecret }));
 
-/** Statuses that `Response` does not accept, or not with a body. None of them answers a request for tokens. */
+/**
+ * Statuses that `Response` does not accept, at least not with a body. None of them is a valid response to a token
+ * request.
+ */
 const isUnreadable = (status: number): boolean => status < 200 || status > 599 || [205, 304].includes(status);
 
-/** Only what is read from it: a status and a text. The headers of an answer may be such that `Response` refuses them. */
+/** Converts only the status and the body, because `Response` may reject a service's headers. */
 function toResponse({ status, body }: Answered): Response {
   if (isUnreadable(status)) throw new NoTokenAnswer({ kind: 'unknown' });
   return new Response(status === 204 ? null : new Uint8Array(body), { status });
 }
 
-/** A proxy answers 502 and 504 although the service may have received the request. */
+/** A proxy may return 502 or 504 even if the service has received the request. */
 const proxyStatuses = [502, 504];
 
 async function readTokenResult(answer: Response, clock: Clock): Promise<TokenResult> {
@@ -172,12 +190,12 @@ async function readTokenResult(answer: Response, clock: Clock): Promise<TokenRes
   return tokens === undefined ? { kind: 'unknown' } : { kind: 'tokens', ...tokens };
 }
 
-/** Leaves the library's call when there is no answer to process. */
+/** Thrown to leave the library's call when there is no response to process. */
 class NoTokenAnswer extends Error {
   readonly result: TokenResult;
 
   constructor(result: TokenResult) {
-    super('no answer');
+    super('no response');
     this.result = result;
   }
 }

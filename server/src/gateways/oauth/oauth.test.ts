@@ -1,4 +1,4 @@
-// The requests of OAuth as services receive them, and how their failures are reported.
+// Tests the OAuth requests sent to services, and how services' failures are reported.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startWebhookEndpoint } from '../../../../sandbox/src/webhook-endpoint.ts';
 import { systemClock } from '../../kit/clock.ts';
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 describe('the authorization URL', () => {
-  it('has the parameters of the request, which the extra ones can not replace', () => {
+  it('has the parameters of the request, which the extra ones cannot replace', () => {
     const request = { state: 's', codeChallenge: 'c', scopes: ['x', 'y'], redirectUri: 'https://plinth.test/back' };
     expect(Object.fromEntries(oauth.authorizationUrl(client, request).searchParams)).toEqual({
       request: 'authorize',
@@ -92,7 +92,7 @@ describe('a request for tokens', () => {
     expect(await refresh()).toMatchObject(expected);
   });
 
-  it('that can not be sent is not unknown', async () => {
+  it('that cannot be sent is not unknown', async () => {
     expect(await refresh({ tokenEndpoint: 'http://127.0.0.1:1/token' })).toMatchObject({ kind: 'unavailable' });
     expect(await refresh({ tokenEndpoint: 'https://10.0.0.1/token' })).toEqual({
       kind: 'unavailable',

@@ -1,4 +1,4 @@
-// What services answer at their token endpoints, also where they differ from RFC 6749.
+// Tests reading token endpoint responses, including those that deviate from RFC 6749.
 import { describe, expect, it } from 'vitest';
 import { readRefusal, readTokens } from './token-answer.ts';
 

@@ -1,26 +1,26 @@
-// Owns reading what token endpoints answer, also where services differ from RFC 6749: errors with the status 200 (GitHub,
-// Slack), forms instead of JSON (GitHub), no token_type, scopes separated by commas, and error codes of their own. Pure.
+// Reads token endpoint responses, including deviations from RFC 6749: errors with status 200 (GitHub, Slack),
+// forms instead of JSON (GitHub), a missing token_type, comma-separated scopes, and non-standard error codes. Pure.
 
 export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken?: string;
-  /** Absent: the service does not say when the access token expires. */
+  /** Absent if the service does not report when the access token expires. */
   readonly expiresAt?: Date;
-  /** Absent: the service does not say which scopes it granted, which means those that were asked for. */
+  /** Absent if the service does not report the granted scopes, which means that it granted the requested ones. */
   readonly scopes?: readonly string[];
   readonly idToken?: string;
 }
 
 const maxTokenLength = 16_384;
 
-/** Undefined if the text is not an answer with an access token. */
+/** Undefined if the text is not a response with an access token. */
 export function readTokens(text: string, now: Date): Tokens | undefined {
   const answer = readAnswer(text);
-  // Slack returns a person's own token in a nested object, if only scopes of the person were asked for.
+  // If only user scopes were requested, Slack returns the user's token in a nested object.
   const source = answer?.access_token === undefined ? asObject(answer?.authed_user) : answer;
   const accessToken = tokenOf(source?.access_token);
   if (source === undefined || accessToken === undefined) return undefined;
-  // A token of another type, such as `mac`, is of no use as a bearer token. Slack names what the token is for.
+  // Tokens of other types, such as `mac`, can't be used as bearer tokens. Slack uses this field for the kind of token.
   if (typeof source.token_type === 'string' && !knownTokenTypes.has(source.token_type.toLowerCase())) return undefined;
   const refreshToken = tokenOf(source.refresh_token);
   const expiresAt = readExpiry(source.expires_in, now);
@@ -37,7 +37,7 @@ export function readTokens(text: string, now: Date): Tokens | undefined {
 
 const knownTokenTypes = new Set(['bearer', 'bot', 'user']);
 
-/** The code of an error, whatever the status was. Undefined if the text is not an error of OAuth. */
+/** The error code, with any status. Undefined if the text is not an OAuth error. */
 export function readRefusal(text: string): string | undefined {
   const answer = readAnswer(text);
   if (answer === undefined || tokenOf(answer.access_token) !== undefined) return undefined;
@@ -47,7 +47,7 @@ export function readRefusal(text: string): string | undefined {
   return invalidGrants.has(lower) ? 'invalid_grant' : lower;
 }
 
-/** What services answer instead of `invalid_grant`: GitHub, HubSpot, and Slack. */
+/** The codes that GitHub, HubSpot and Slack return instead of `invalid_grant`. */
 const invalidGrants = new Set([
   'bad_refresh_token',
   'bad_verification_code',
@@ -68,7 +68,7 @@ function readAnswer(text: string): Answer | undefined {
   }
 }
 
-/** GitHub answers with a form, unless the request asks for JSON. */
+/** GitHub returns a form unless the request asks for JSON. */
 function readForm(text: string): Answer | undefined {
   if (!/^(?:access_token|error)=/.test(text) && !/&(?:access_token|error)=/.test(text)) return undefined;
   return Object.fromEntries(new URLSearchParams(text));
@@ -77,13 +77,13 @@ function readForm(text: string): Answer | undefined {
 const asObject = (value: unknown): Answer | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Answer) : undefined;
 
-/** A token goes into a header, so that it has to be visible ASCII. */
+/** A token is sent in a header, so it must be visible ASCII. */
 const tokenOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(value) ? value : undefined;
 
 const maxLifetimeSeconds = 10 * 365 * 24 * 60 * 60;
 
-/** Seconds as a number or its digits. 0 means that the token does not expire (ClickUp, some of Zendesk's). */
+/** Seconds, as a number or as digits. 0 means that the token does not expire (ClickUp, and some Zendesk tokens). */
 function readExpiry(value: unknown, now: Date): Date | undefined {
   const seconds = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0) return undefined;

@@ -1,6 +1,6 @@
-// Owns the client for the payment provider: a customer per workspace, a page on which its owner enters a card, and whether there is a
-// card. Without a provider the operator arranges billing with the ad platform. Whether a change was applied is a result, not an
-// exception.
+// The payment provider's client: one customer per workspace, a page where the workspace's owner enters a card, and
+// whether there is a card. Without a provider, the operator arranges billing with the ad platform. Failures are
+// returned as results, not thrown.
 import type { PaymentSettings, Payments } from './provider.ts';
 
 export type { CardSetup, Payments } from './provider.ts';
@@ -15,7 +15,7 @@ const external: Payments = {
   readCard: async () => unavailable,
 };
 
-/** Stripe's library is much to load, so it is loaded by the first call. */
+/** Stripe's library is large, so it is loaded on the first call. */
 export function openPayments(settings: PaymentSettings): Payments {
   const { secretKey } = settings;
   if (secretKey === undefined) return external;

@@ -1,12 +1,15 @@
-// Owns what a payment provider can be asked, and what it answers.
+// The payment provider interface.
 
-/** A change at the provider. Repeated with the same key within a day, it is applied once. */
+/**
+ * The outcome of a change at the provider. A change that is repeated with the same key within a day is applied once.
+ */
 export type PaymentChange<Result> =
   | { readonly outcome: 'applied'; readonly result: Result }
   | { readonly outcome: 'refused'; readonly code: string }
-  /** Sent, without a readable answer: it may have been applied. */
+  /** The request was sent, but its outcome is unknown. It may have been applied. */
   | {
-      readonly outcome: 'unknown' /** The provider answered an error, which it repeats for this key. */;
+      readonly outcome: 'unknown';
+      /** Whether the provider returned an error, which it repeats for this key. */
       readonly isAnswered: boolean;
     }
   | { readonly outcome: 'unavailable' };
@@ -21,27 +24,27 @@ export interface Card {
 }
 
 export interface CardSetup {
-  /** A page of the provider. */
+  /** The URL of a page on the provider's site. */
   readonly url: string;
   readonly expiresAt: Date;
 }
 
 export interface Payments {
-  /** `external`: there is no provider, and the other functions are unavailable. */
+  /** `external` means that there is no provider and the other functions are unavailable. */
   readonly mode: 'external' | 'provider';
   createCustomer(workspaceId: string, key: string): Promise<PaymentChange<{ readonly customerId: string }>>;
-  /** Customers that were created for this workspace in this time, oldest first. */
+  /** Customers that were created for this workspace in this period, oldest first. */
   findCustomers(workspaceId: string, from: Date, to: Date): Promise<PaymentReading<readonly string[]>>;
   startCardSetup(customerId: string, returnUrl: string): Promise<PaymentChange<CardSetup>>;
-  /** Null if the customer has no card, or does not exist any more. */
+  /** Null if the customer has no card or no longer exists. */
   readCard(customerId: string): Promise<PaymentReading<Card | null>>;
 }
 
 export interface PaymentSettings {
   readonly url: string;
-  /** Undefined: mode `external`. */
+  /** Undefined means mode `external`. */
   readonly secretKey: string | undefined;
   readonly timeoutMs?: number;
-  /** Called after a call that failed. */
+  /** Called after a failed call. */
   readonly onFailure?: (failure: { readonly reason: string; readonly request_id: string | null }) => void;
 }

@@ -1,4 +1,4 @@
-// Owns the calls of Stripe's API, by its own library.
+// The calls to Stripe's API, through Stripe's own library.
 import Stripe from 'stripe';
 import type { Card, PaymentChange, PaymentReading, PaymentSettings, Payments } from './provider.ts';
 
@@ -11,7 +11,8 @@ export function openStripe(secretKey: string, { url, timeoutMs = 10_000, onFailu
     port: port || (protocol === 'https:' ? 443 : 80),
     protocol: protocol === 'https:' ? 'https' : 'http',
     timeout: timeoutMs,
-    // Callers repeat with their own key. The library still repeats a request once if its connection was closed, with the same key.
+    // Callers retry with their own key. The library still retries a request once, with the same key, if its connection
+    // was closed.
     maxNetworkRetries: 0,
     telemetry: false,
   });
@@ -27,12 +28,12 @@ export function openStripe(secretKey: string, { url, timeoutMs = 10_000, onFailu
         );
         return { customerId: id };
       }),
-    // Not by the provider's search, which finds new customers only some time later.
+    // Does not use the provider's search, because new customers appear there only after a delay.
     findCustomers: (workspaceId, from, to) =>
       read(async () => {
         const created = { gte: toSeconds(from), lte: toSeconds(to) };
         const all = await stripe.customers.list({ created, limit: 100 }).autoPagingToArray({ limit: maxListed });
-        if (all.length === maxListed) throw new Error('there are too many customers');
+        if (all.length === maxListed) throw new Error('too many customers to list');
         return all
           .filter(({ metadata }) => metadata[workspaceField] === workspaceId)
           .toSorted((a, b) => a.created - b.created)
@@ -47,7 +48,7 @@ export function openStripe(secretKey: string, { url, timeoutMs = 10_000, onFailu
           success_url: returnUrl,
           cancel_url: returnUrl,
         });
-        if (session.url === null) throw new Error('a new session has no page');
+        if (session.url === null) throw new Error('the new checkout session has no URL');
         return { url: session.url, expiresAt: new Date(session.expires_at * 1000) };
       }),
     readCard: (customerId) =>
@@ -58,7 +59,7 @@ export function openStripe(secretKey: string, { url, timeoutMs = 10_000, onFailu
         if (customer === null || customer.deleted) return null;
         const chosen = customer.invoice_settings.default_payment_method;
         if (chosen !== null && typeof chosen === 'object' && chosen.card) return toCard(chosen.card);
-        // A card that was entered is not the default until somebody chooses it: the newest one.
+        // A new card is not the default until the customer chooses it, so the newest card is used.
         const { data } = await stripe.customers.listPaymentMethods(customerId, { type: 'card', limit: 1 });
         return data[0]?.card ? toCard(data[0].card) : null;
       }),
@@ -72,7 +73,7 @@ const toSeconds = (time: Date): number => Math.floor(time.getTime() / 1000);
 
 const toCard = ({ brand, last4 }: Stripe.PaymentMethod.Card): Card => ({ brand, last4 });
 
-/** Somebody deleted it there, or the key is that of another account or mode. */
+/** The customer was deleted at the provider, or the key belongs to a different account or mode. */
 function nullIfMissing(error: unknown): null {
   if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing') return null;
   throw error;
@@ -109,7 +110,7 @@ function toFailedChange(error: unknown): Exclude<PaymentChange<never>, { outcome
   if (error instanceof Stripe.errors.StripeAuthenticationError) return unavailable;
   if (error instanceof Stripe.errors.StripePermissionError) return unavailable;
   if (error instanceof Stripe.errors.StripeRateLimitError) return unavailable;
-  // Another request with the key is being processed.
+  // Another request with the same key is being processed.
   if (error.statusCode === 409) return { outcome: 'unknown', isAnswered: false };
   if (error instanceof Stripe.errors.StripeInvalidRequestError || error instanceof Stripe.errors.StripeCardError)
     return { outcome: 'refused', code: error.code ?? error.type };

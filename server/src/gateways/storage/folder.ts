@@ -1,5 +1,5 @@
-// Owns objects as files in one folder, which all processes share. A file appears under its name only when it is complete
-// and on the disk.
+// Stores objects as files in a folder that all processes share. A file appears under its name only once it is
+// complete and on disk.
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
@@ -7,7 +7,7 @@ import { removeAbandoned } from '../../kit/abandoned.ts';
 import { StorageUnavailable } from '../../kit/unavailable.ts';
 import { type ByteRange, checkKey, type ObjectStorage, toPutError } from './object-storage.ts';
 
-/** Files that are being written. No key begins with a dot. */
+/** The folder for files that are being written. No key begins with a dot. */
 const unfinished = '.unfinished';
 const abandonedMs = 24 * 60 * 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
@@ -27,7 +27,7 @@ export function openFolder(folder: string): ObjectStorage {
         await writeFile(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
         await moveInto(temporary, path, folder);
       } catch (error) {
-        await rm(temporary, { force: true }).catch(() => {}); // removed later, with those of crashed processes
+        await rm(temporary, { force: true }).catch(() => {}); // removed later, together with crashed processes' files
         throw toPutError(content, error);
       }
       if (performance.now() - sweptAt < sweepEveryMs) return;
@@ -38,7 +38,7 @@ export function openFolder(folder: string): ObjectStorage {
     async remove(keys) {
       const paths = keys.map(toPath);
       for (const path of paths) await rm(path, { force: true }).catch(unlessMissing);
-      // Folders that are empty now. `put` creates them again.
+      // Removes folders that are now empty. `put` recreates them when needed.
       for (const parent of new Set(paths.map((path) => dirname(path))))
         if (parent !== folder) await rmdir(parent).catch(() => {});
     },
@@ -55,7 +55,8 @@ async function readFile(path: string, range: ByteRange | undefined) {
       await file.close();
       return undefined;
     }
-    if (range !== undefined && range.start >= found.size) throw new RangeError('the range begins behind the object');
+    if (range !== undefined && range.start >= found.size)
+      throw new RangeError('the range starts past the end of the object');
     return { size: found.size, content: file.createReadStream(range) };
   } catch (error) {
     await file.close();
@@ -63,7 +64,7 @@ async function readFile(path: string, range: ByteRange | undefined) {
   }
 }
 
-/** A name in a folder is on the disk once the folder is, so both are flushed. */
+/** A rename is durable only once its folder has been flushed too. */
 async function moveInto(from: string, path: string, root: string): Promise<void> {
   const parent = dirname(path);
   await rename(from, path).catch(async (error) => {

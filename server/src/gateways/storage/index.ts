@@ -1,4 +1,4 @@
-// Entry point of the object storage: a bucket if the operator configured one, or a folder.
+// Entry point for the object storage, which is a bucket if the operator has configured one, and otherwise a folder.
 import { openFolder } from './folder.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { openS3, type S3Settings } from './s3.ts';

@@ -1,4 +1,4 @@
-// Owns objects in a bucket of any server that speaks the S3 protocol.
+// Stores objects in a bucket on any server that speaks the S3 protocol.
 import { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
@@ -13,26 +13,26 @@ import { type ByteRange, checkKey, type ObjectStorage, type StoredObject, toPutE
 
 export interface S3Settings {
   readonly bucket: string;
-  /** Undefined: Amazon's own for the region. */
+  /** If undefined, Amazon's endpoint for the region is used. */
   readonly endpoint: string | undefined;
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly checksums: 'when_required' | 'when_supported';
   readonly pathStyle: boolean;
-  /** Until the headers of the answer arrive. Set by tests. */
+  /** How long to wait for the response headers. Set by tests. */
   readonly answerTimeoutMs?: number;
 }
 
 const maxAttempts = 3;
 const connectTimeoutMs = 3_000;
 const defaultAnswerTimeoutMs = 5_000;
-/** Until the headers of the answer arrive, too. A part is sent before them. */
+/** How long to wait for the response headers of a request that uploads a whole part. */
 const sendTimeoutMs = 60_000;
 const silenceTimeoutMs = 60_000;
-/** Every download by a slow client holds one: more than a few clients can. */
+/** Each download by a slow client occupies a socket, so a few clients must not be able to use up all sockets. */
 const maxSockets = 512;
-const partBytes = 8 * 1024 * 1024; // times 10,000, the most parts an object may have
+const partBytes = 8 * 1024 * 1024; // an object may have at most 10,000 parts
 const partsAtOnce = 2;
 const removalsAtOnce = 16;
 
@@ -60,7 +60,7 @@ export function openS3(settings: S3Settings): ObjectStorage {
     },
     async remove(keys) {
       keys.forEach(checkKey);
-      // One by one, because servers disagree on which checksum a request for several must have.
+      // Removes objects one by one, because servers disagree about the checksum that a multi-object delete requires.
       for (let from = 0; from < keys.length; from += removalsAtOnce) {
         const batch = keys.slice(from, from + removalsAtOnce).map((Key) => new DeleteObjectCommand({ Bucket, Key }));
         await Promise.all(batch.map((each) => client.send(each, { requestTimeout: answerTimeoutMs }))).catch(
@@ -95,7 +95,9 @@ function createClient({ endpoint, region, accessKeyId, secretAccessKey, checksum
   });
 }
 
-/** In parts, so that the length need not be known. A failed upload is aborted, and its parts are removed. */
+/**
+ * Uploads in parts, so the length need not be known in advance. A failed upload is aborted, and its parts are removed.
+ */
 const upload = (client: S3Client, params: { Bucket: string; Key: string; Body: Readable }): Promise<unknown> =>
   new Upload({ client, params, partSize: partBytes, queueSize: partsAtOnce, leavePartsOnError: false }).done();
 
@@ -104,12 +106,12 @@ function toStoredObject(found: GetObjectCommandOutput, range: ByteRange | undefi
   const size = range === undefined ? ContentLength : Number(ContentRange?.split('/')[1]);
   if (!(Body instanceof Readable) || size === undefined || !Number.isInteger(size)) {
     if (Body instanceof Readable) Body.destroy();
-    throw new StorageUnavailable(new Error('the answer has no size, or ignores the range'));
+    throw new StorageUnavailable(new Error('the response has no size, or ignores the range'));
   }
   return { size, content: nameErrors(Body) };
 }
 
-/** An error of the connection while the content is read must not be taken for one of the database's. */
+/** Ensures that a connection error while reading the content is not mistaken for a database error. */
 function nameErrors(body: Readable): Readable {
   async function* read() {
     try {
@@ -125,6 +127,6 @@ function nameErrors(body: Readable): Readable {
 function unlessMissing(error: unknown): undefined {
   const { name } = error as Error;
   if (name === 'NoSuchKey') return undefined;
-  if (name === 'InvalidRange') throw new RangeError('the range begins behind the object');
+  if (name === 'InvalidRange') throw new RangeError('the range starts past the end of the object');
   throw new StorageUnavailable(error);
 }

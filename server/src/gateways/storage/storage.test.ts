@@ -1,4 +1,4 @@
-// The same guarantees from both drivers: files in a folder, and a bucket of a real S3 server over the wire.
+// Tests that both drivers give the same guarantees, using files in a folder and a bucket on a real S3 server.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const toS3 = (endpoint: string, others: object = {}): StorageSettings => ({
 const kilobyte = 1024;
 const megabyte = 1024 * kilobyte;
 
-/** Pieces of uneven sizes, so that no length is known before the end. */
+/** Yields pieces of different sizes, so the length is not known in advance. */
 async function* generate(bytes: number, onPiece: (piece: Buffer) => void = () => {}) {
   for (let left = bytes; left > 0; ) {
     const piece = randomBytes(Math.min(left, 61 * kilobyte + 7));

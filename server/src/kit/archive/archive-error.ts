@@ -1,2 +1,2 @@
-// Owns the error that refuses an archive. Its message is for the person who imports it: what is wrong, and where.
+// The error that rejects an archive. The message tells the importing user what is wrong and where.
 export class ArchiveError extends Error {}

@@ -1,5 +1,6 @@
-// Owns reading an archive that may come from anywhere. It is read as a stream, within limits, and twice: the manifest is at
-// its end, and nothing of the archive is used before every file in it was found to be as the manifest says.
+// Reads an archive, which may come from an untrusted source. The archive is streamed, with limits on its size.
+// It is read twice, because the manifest is at its end, and no row is used before all files have been checked against
+// it.
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -16,7 +17,7 @@ export type Row = Record<string, unknown>;
 
 export interface ArchiveLimits {
   readonly unpackedBytes: number;
-  /** How many times larger than the file its contents may be. Applies beyond the first 100 MiB. */
+  /** The maximum ratio of unpacked to packed size. It is not checked for the first 100 MiB. */
   readonly ratio: number;
   readonly files: number;
 }
@@ -32,12 +33,12 @@ export const anySize: ArchiveLimits = {
 const freeBytes = 100 * mebibyte;
 const maxManifestBytes = 16 * mebibyte;
 const maxManifestValues = 1_000_000;
-// A record of 256 KiB can be 50 times as long as PostgreSQL writes it: it spells 1e308 with 309 digits.
+// PostgreSQL's output for a 256 KiB record can be 50 times as long, because it prints 1e308 with 309 digits.
 const maxLineBytes = 16 * mebibyte;
 const batchRows = 500;
 const batchBytes = mebibyte;
 
-/** Reads the whole archive once, and returns its manifest if everything is as it says. `tables`: in the order of the files. */
+/** Reads the whole archive and returns its manifest. Throws if any file doesn't match it. `tables` is in file order. */
 export async function checkArchive(file: string, tables: readonly string[], limits: ArchiveLimits): Promise<Manifest> {
   const found: Record<string, ArchiveFile[]> = Object.fromEntries(tables.map((table) => [table, []]));
   let manifest: Manifest | undefined;
@@ -48,12 +49,12 @@ export async function checkArchive(file: string, tables: readonly string[], limi
   if (manifest === undefined) throw new ArchiveError(`${manifestName} is missing`);
   for (const table of new Set([...tables, ...Object.keys(manifest.tables)])) {
     if (!isDeepStrictEqual(manifest.tables[table], found[table]))
-      throw new ArchiveError(`the files of ${table} are not those that ${manifestName} lists`);
+      throw new ArchiveError(`the files of ${table} do not match ${manifestName}`);
   }
   return manifest;
 }
 
-/** Rows of one file, as they were parsed. `firstLine` is the line of the first. */
+/** Parsed rows from one file. `firstLine` is the line number of the first row. */
 export interface RowBatch {
   readonly table: string;
   readonly file: string;
@@ -61,7 +62,7 @@ export interface RowBatch {
   readonly rows: readonly Row[];
 }
 
-/** Reads the rows of a checked archive, in batches of at most 500 rows and about a mebibyte. */
+/** Reads a checked archive's rows in batches of at most 500 rows and about one mebibyte. */
 export async function* readRows(
   file: string,
   tables: readonly string[],
@@ -69,7 +70,7 @@ export async function* readRows(
 ): AsyncGenerator<RowBatch> {
   for await (const { table, entry } of readFiles(file, tables, limits)) {
     if (table !== undefined) yield* readBatches(table, entry);
-    else for await (const _ of entry.content); // the manifest was read before
+    else for await (const _ of entry.content); // skips the manifest, which has already been read
   }
 }
 
@@ -95,7 +96,7 @@ async function* readLines(content: AsyncIterable<Buffer>, name: string): AsyncGe
       const part = chunk.subarray(start, end < 0 ? chunk.length : end);
       parts.push(part);
       bytes += part.length;
-      if (bytes > maxLineBytes) throw new ArchiveError(`${name} has a line of more than ${maxLineBytes} bytes`);
+      if (bytes > maxLineBytes) throw new ArchiveError(`${name} contains a line longer than ${maxLineBytes} bytes`);
       start += part.length + 1;
       if (end < 0) continue;
       yield parts.length === 1 ? part : Buffer.concat(parts);
@@ -112,14 +113,14 @@ function parseRow(line: Buffer, at: string): Row {
 }
 
 function parseJson(bytes: Buffer, at: string, maxValues?: number): unknown {
-  if (!isUtf8(bytes)) throw new ArchiveError(`${at} is not UTF-8`);
+  if (!isUtf8(bytes)) throw new ArchiveError(`${at} is not valid UTF-8`);
   const excess = findJsonExcess(bytes, maxValues);
   if (excess !== undefined) throw new ArchiveError(`${at} ${excess.problem}`);
   const text = bytes.toString('utf8');
-  // Only an escape can stand for what PostgreSQL can't store.
+  // In valid JSON, text that PostgreSQL can't store is always escaped with `\u`.
   const refuseUnstorable = (key: string, value: unknown) => {
     if (!isStorableText(key) || (typeof value === 'string' && !isStorableText(value)))
-      throw new ArchiveError(`${at} contains text that can't be stored: a NUL character or half of a surrogate pair`);
+      throw new ArchiveError(`${at} contains text that can't be stored: a NUL character or an unpaired surrogate`);
     return value;
   };
   try {
@@ -136,9 +137,11 @@ async function readManifest({ content, size }: TarEntry): Promise<Manifest> {
   const json = parseJson(Buffer.concat(parts), manifestName, maxManifestValues);
   const { format } = Object(json);
   if (format !== archiveFormat)
-    throw new ArchiveError(`its format is not ${archiveFormat}. Export it again with the release that you import with`);
+    throw new ArchiveError(
+      `its format is not ${archiveFormat}. Export it again with the release that you are importing with`,
+    );
   const manifest = Manifest.safeParse(json);
-  if (!manifest.success) throw new ArchiveError(`${manifestName} is not as an export writes it`);
+  if (!manifest.success) throw new ArchiveError(`${manifestName} is not in the export format`);
   return manifest.data;
 }
 
@@ -152,22 +155,22 @@ async function describeFile({ name, content }: TarEntry): Promise<ArchiveFile> {
   return { file: name, rows, sha256: hash.digest('hex') };
 }
 
-/** The files of an archive; `table` is undefined for the manifest. Each is expected at its place and nowhere else. */
+/** Yields an archive's files. `table` is undefined for the manifest. Throws if a file is unknown or out of order. */
 async function* readFiles(
   file: string,
   tables: readonly string[],
   limits: ArchiveLimits,
 ): AsyncGenerator<{ table: string | undefined; entry: TarEntry }> {
-  let [at, number, files] = [0, 0, 0]; // the last file was the number-th of tables[at]
+  let [at, number, files] = [0, 0, 0]; // the previous file was file `number` of tables[at]
   for await (const entry of readTar(unpack(file, limits))) {
     files += 1;
-    if (files > limits.files) throw new ArchiveError(`it has more than ${limits.files} files`);
+    if (files > limits.files) throw new ArchiveError(`it contains more than ${limits.files} files`);
     const next = tables.findIndex(
       (table, index) => index >= at && entry.name === nameFile(table, index === at ? number + 1 : 1),
     );
     const isManifest = entry.name === manifestName && at < tables.length;
     if (next < 0 && !isManifest)
-      throw new ArchiveError(`its file ${files} is unknown, repeated or in the wrong place: ${entry.name}`);
+      throw new ArchiveError(`file ${files} is unknown, repeated or out of order: ${entry.name}`);
     [at, number] = isManifest ? [tables.length, 0] : [next, next === at ? number + 1 : 1];
     yield { table: tables[at], entry };
   }
@@ -176,15 +179,14 @@ async function* readFiles(
 async function* unpack(file: string, limits: ArchiveLimits): AsyncGenerator<Buffer> {
   const packed = createReadStream(file);
   const unpacked = createGunzip({ chunkSize: 64 * 1024 });
-  pipeline(packed, unpacked, () => {}); // the loop below receives its errors
+  pipeline(packed, unpacked, () => {}); // the loop below receives the errors
   let bytes = 0;
   try {
     for await (const chunk of unpacked) {
       bytes += chunk.length;
-      if (bytes > limits.unpackedBytes)
-        throw new ArchiveError(`it has more than ${limits.unpackedBytes} bytes unpacked`);
+      if (bytes > limits.unpackedBytes) throw new ArchiveError(`it unpacks to more than ${limits.unpackedBytes} bytes`);
       if (bytes > freeBytes && bytes > limits.ratio * packed.bytesRead)
-        throw new ArchiveError(`it is more than ${limits.ratio} times larger unpacked`);
+        throw new ArchiveError(`it unpacks to more than ${limits.ratio} times its size`);
       yield chunk;
     }
   } catch (error) {

@@ -1,5 +1,5 @@
-// Owns what becomes of an archive's rows: they are checked against the description of their table, and get new ids.
-import { createHmac, randomBytes } from 'node:crypto';
+// Checks an archive's rows against their table's description, and replaces their ids.
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { hexToId, newId } from '../ids.ts';
 import { describeIssue } from '../issues.ts';
@@ -8,13 +8,13 @@ import type { ArchiveTable, Column, IdColumn } from './columns.ts';
 import type { Row, RowBatch } from './read-archive.ts';
 
 export interface RowReader {
-  /** The rows as they are to be stored, with the ids of the archive. */
+  /** Returns the rows to store. Their ids have not yet been replaced. */
   check(batch: RowBatch): Row[];
-  /** Replaces the ids of checked rows. Rows may refer to earlier ones, and to each other. */
+  /** Replaces the ids in checked rows. A row may refer to earlier rows and to any row in the same batch. */
   replaceIds(table: string, rows: readonly Row[]): Row[];
-  /** Says what an id of the archive becomes. */
+  /** Registers the replacement for an id in the archive. */
   learn(table: string, id: string, becomes: string): void;
-  /** How many of the ids that were learned no row has referred to. */
+  /** Returns the number of learned ids to which no row has referred. */
   countUnused(): number;
 }
 
@@ -23,12 +23,12 @@ const maxKnownIds = 2_000_000;
 export function createRowReader(tables: Readonly<Record<string, ArchiveTable>>, ownerId: string): RowReader {
   const checks = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, createRowCheck(name, table)]));
   const known = createIdMap();
-  const key = randomBytes(32);
+  const key = createSecretKey(randomBytes(32));
 
   const addId = (table: string, id: string, becomes: string) => {
-    if (known.get(table, id) !== undefined) throw new ArchiveError(`it repeats an id in ${table}`);
+    if (known.get(table, id) !== undefined) throw new ArchiveError(`it contains a duplicate id in ${table}`);
     if (known.count() >= maxKnownIds)
-      throw new ArchiveError(`it has more than ${maxKnownIds} ids that rows may refer to`);
+      throw new ArchiveError(`it contains more than ${maxKnownIds} ids that rows can refer to`);
     known.set(table, id, becomes);
   };
   const replaceReference = (at: string, id: string, { tables, ifMissing }: Reference): string | null => {
@@ -80,7 +80,7 @@ export function createRowReader(tables: Readonly<Record<string, ArchiveTable>>, 
   };
 }
 
-/** Ids by table, as 16 characters instead of 36, because there may be very many. */
+/** Maps ids to their replacements, per table. Ids are packed into 16 characters to save memory. */
 function createIdMap() {
   const tables = new Map<string, Map<string, string>>();
   const unused = new Map<string, Set<string>>();
@@ -110,10 +110,10 @@ type Reference = Extract<IdColumn['id'], { becomes: 'reference' }>;
 const isIdColumn = (column: Column): column is IdColumn => 'id' in column;
 const isId = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{8}-/.test(value);
 
-/** An id that nothing else has, the same for the same id of one archive. */
-function toUnknownId(key: Buffer, id: string): string {
+/** Maps an id to a new unique id. Within one import, the result is always the same for the same id. */
+function toUnknownId(key: KeyObject, id: string): string {
   const hex = createHmac('sha256', key).update(id).digest('hex');
-  return hexToId(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17)}`); // version 8: made by a rule of our own
+  return hexToId(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17)}`); // version 8: a custom format
 }
 
 function createRowCheck(name: string, { columns, atMost, complete }: ArchiveTable): (row: Row) => Row {
@@ -137,16 +137,18 @@ function createRowCheck(name: string, { columns, atMost, complete }: ArchiveTabl
       tally.rows += 1;
       tally.sum += sumOf === undefined ? 0 : Number(row[sumOf]);
       if (tally.rows > rows || tally.sum > sum)
-        throw new ArchiveError(`there are more ${name} than ${per === undefined ? 'a workspace' : 'an app'} can have`);
+        throw new ArchiveError(
+          `it contains more ${name} than ${per === undefined ? 'a workspace' : 'an app'} can have`,
+        );
     }
     return complete === undefined ? parsed.data : complete(parsed.data);
   };
 }
 
-/** Names the column, never its value. */
+/** The description names the column but never contains its value. */
 function describeFirst([issue]: readonly z.core.$ZodIssue[], row: Row): string {
-  if (issue === undefined) return 'is not as an export writes it';
-  if (issue.code === 'unrecognized_keys') return `has a column that no export contains: ${issue.keys[0]?.slice(0, 64)}`;
+  if (issue === undefined) return 'is not in the export format';
+  if (issue.code === 'unrecognized_keys') return `has an unknown column: ${issue.keys[0]?.slice(0, 64)}`;
   const value = issue.path.reduce<unknown>((inner, key) => (inner as Row | null | undefined)?.[String(key)], row);
   return `${issue.path.join('.')} ${describeIssue(issue, value).msg}`;
 }

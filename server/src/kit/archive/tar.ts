@@ -1,10 +1,10 @@
-// Owns the part of the tar format that archives use: plain files with short names. Links, folders and extensions are
-// refused, so an archive can't make its reader write elsewhere or hold a giant header in memory.
+// The part of the tar format that archives use: plain files with short names. Links, folders and extensions are
+// rejected, so an archive can't make its reader write to unexpected places or keep a huge header in memory.
 import { ArchiveError } from './archive-error.ts';
 
 const blockSize = 512;
 
-/** The content of an entry must be read to its end before the next entry is taken. */
+/** An entry's content must be read completely before the next entry is requested. */
 export interface TarEntry {
   readonly name: string;
   readonly size: number;
@@ -15,7 +15,7 @@ export const tarEnd = Buffer.alloc(2 * blockSize);
 
 export const padEntry = (size: number): Buffer => Buffer.alloc((blockSize - (size % blockSize)) % blockSize);
 
-/** The header of a plain file that only its owner may read. */
+/** The header of a regular file that only its owner may read. */
 export function buildTarHeader(name: string, size: number): Buffer {
   const header = Buffer.alloc(blockSize);
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`;
@@ -51,7 +51,7 @@ async function* readContent(reader: ByteReader, size: number): AsyncGenerator<Bu
   }
 }
 
-/** A checksum counts its own field as blanks. */
+/** The checksum is computed as if its own field contained spaces. */
 const sumHeader = (header: Buffer): number =>
   header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
 
@@ -67,13 +67,13 @@ function parseHeader(header: Buffer): { name: string; size: number } {
   const name = textAt(0, 100).replace(/\0.*$/s, '');
   const isPlainFile = textAt(156, 157) === '0' && header[345] === 0;
   if (!isPlainFile || !/^[\w./-]+$/.test(name))
-    throw new ArchiveError('it contains an entry that is not a plain file: a link, a folder or an extension');
+    throw new ArchiveError('it contains an entry that is not a regular file: a link, a folder or an extension');
   return { name, size };
 }
 
 async function expectZeros(reader: ByteReader): Promise<void> {
   for (let part = await reader.readSome(blockSize); part !== undefined; part = await reader.readSome(blockSize))
-    if (part.some((byte) => byte !== 0)) throw new ArchiveError('it has data after its end');
+    if (part.some((byte) => byte !== 0)) throw new ArchiveError('it contains data after its end');
 }
 
 const truncated = () => new ArchiveError('it is truncated');
@@ -83,7 +83,7 @@ type ByteReader = ReturnType<typeof createByteReader>;
 function createByteReader(source: AsyncIterable<Buffer>) {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);
-  /** At least one byte and at most `max`. Undefined at the end. */
+  /** Returns between one and `max` bytes, or undefined at the end. */
   const readSome = async (max: number): Promise<Buffer | undefined> => {
     while (rest.length === 0) {
       const next = await chunks.next();

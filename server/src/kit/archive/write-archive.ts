@@ -1,5 +1,6 @@
-// Owns writing an archive: a gzipped tar of JSON lines, a few files per table, and at its end a manifest with the row
-// counts and hashes of the files. The hashes detect damage, not manipulation: an import must check the contents.
+// Writes an archive: a gzipped tar of JSON Lines files, with any number of files per table. The manifest at the
+// end lists the files with their row counts and hashes. The hashes detect damage but not tampering, so an import must
+// check the contents.
 import { createHash } from 'node:crypto';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,15 +8,15 @@ import { createGzip } from 'node:zlib';
 import { type ArchiveFile, archiveFormat, type Manifest, manifestName, nameFile } from './manifest.ts';
 import { buildTarHeader, padEntry, tarEnd } from './tar.ts';
 
-/** Rows of one table, each as one line of JSON. The rows of a table follow each other. */
+/** Rows from one table, each as a line of JSON. A table's rows must be consecutive. */
 export interface TableLines {
   readonly table: string;
   readonly lines: readonly string[];
 }
 
-const fileBytes = 1024 * 1024; // a file is ended by the line that exceeds this
+const fileBytes = 1024 * 1024; // the line that exceeds this is its file's last line
 
-/** Holds one file of rows in memory at a time. Returns the number of rows per table. */
+/** Keeps only one file of rows in memory at a time. Returns the number of rows per table. */
 export async function writeArchive(
   destination: Writable,
   rows: AsyncIterable<TableLines>,
@@ -57,7 +58,7 @@ function* packFile(name: string, content: Buffer): Generator<Buffer> {
   yield padEntry(content.length);
 }
 
-/** Joins what was read in small pieces to files of about a mebibyte. A table without rows is kept. */
+/** Combines small batches into files of about one mebibyte. A table without rows still appears in the manifest. */
 async function* joinLines(rows: AsyncIterable<TableLines>): AsyncGenerator<TableLines> {
   let [table, lines, bytes]: [string | undefined, string[], number] = [undefined, [], 0];
   for await (const read of rows) {

@@ -1,4 +1,4 @@
-// Owns the text of a failure as it is stored beside the work that failed.
+// The error text that is stored with failed work.
 import { toStorableText } from '../text.ts';
 
 const maxLength = 1_000;

@@ -1,14 +1,14 @@
-// Owns gathering: items that come while others are being handled are handled together afterwards. At a high rate, one statement or
-// commit per item would be most of the work; at a low rate, each item is handled at once.
+// Gathers: items that arrive while a batch is being handled form the next batch. At a high rate, this saves most
+// of the work, because items share statements and commits. At a low rate, each item is handled immediately.
 
 export interface Gathering<Item> {
-  /** Must not throw: nobody waits for it. It tells those who wait for its items. */
+  /** Must not throw, because nothing awaits it. Must report each item's result to the item's caller. */
   handle(items: readonly Item[]): Promise<void>;
-  /** How many of the first items to handle together; at least 1. */
+  /** Returns how many waiting items the next batch takes, at least 1. */
   countFitting(waiting: readonly Item[]): number;
 }
 
-/** Returns a function that adds an item. */
+/** Returns the function that adds an item. */
 export function gather<Item>({ handle, countFitting }: Gathering<Item>): (item: Item) => void {
   let waiting: Item[] = [];
   let isHandling = false;

@@ -1,5 +1,5 @@
-// Owns the metrics of background work: how much is due, how old it is, what failed, and which slots are held. Read from
-// the tables, so that any process can serve them.
+// The background work metrics: how much work is due, how old it is, how much has failed, and which slots are held.
+// They are read from the database, so any process can serve them.
 import { sql } from 'kysely';
 import { type AnyDb, prepared } from '../db/database.ts';
 import { oldestWaitingEvent } from './events/dispatch.ts';
@@ -11,14 +11,14 @@ export interface QueueMetrics extends QueueDepth {
 }
 
 export interface BackgroundMetrics {
-  /** One per queue table, and one named `events` for events that are not dispatched yet. */
+  /** One entry per queue table, and one named `events` for events that have not yet been dispatched. */
   readonly queues: readonly QueueMetrics[];
   readonly slots: readonly { state: 'held' | 'silent' | 'free' }[];
 }
 
 export async function queueMetrics(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<BackgroundMetrics> {
   const depths = await Promise.all(
-    queues.map(async (queue) => ({ queue: queue.name, ...(await readQueueDepth(queue, db)) })),
+    queues.map(async (queue) => ({ queue: queue.name, ...(await readQueueDepth(db, queue)) })),
   );
   return {
     queues: [await readEventMetrics(db), ...depths],
@@ -32,7 +32,7 @@ async function readEventMetrics(db: AnyDb): Promise<QueueMetrics> {
       coalesce(extract(epoch from clock_timestamp() - min(occurred_at) filter (where failures = 0)), 0)::float
         as "oldestSeconds"
     from events where dispatched_at is null and retry_at is null
-      or dispatched_at is null and retry_at is not null`.execute(db); // each has an index
+      or dispatched_at is null and retry_at is not null`.execute(db); // each condition has its own index
   return rows[0] as QueueMetrics;
 }
 
@@ -50,12 +50,15 @@ const readWorkerSeen = prepared<{ is_seen: boolean }, []>(
   `select exists (select from worker_slots where heartbeat_at > clock_timestamp() - interval '30 seconds') as is_seen`,
 );
 
-/** Whether a worker has sent a heartbeat in the last 30 seconds. Workers send several per lease, which is shorter. */
+/**
+ * Whether a worker has sent a heartbeat in the last 30 seconds. A running worker always has, because it sends a
+ * heartbeat every few seconds.
+ */
 export const isWorkerSeen = async (db: AnyDb): Promise<boolean> => (await readWorkerSeen(db))[0]?.is_seen === true;
 
 /**
- * How long the oldest due work has waited, and the latest heartbeat of any worker. Its cost depends on how many workspaces have
- * events waiting, not on how many events.
+ * Returns how long the oldest due work has waited, and the most recent worker heartbeat. The cost depends on the number
+ * of workspaces with waiting events, not on the number of events.
  */
 export async function queueHealth(
   db: AnyDb,

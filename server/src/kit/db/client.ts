@@ -1,24 +1,26 @@
-// Owns what is sent on one connection to PostgreSQL. Statements are pipelined: one that is sent before the answer to an earlier
-// one has arrived does not wait for it. `begin` travels with the first statement of its transaction, and everything that is sent
-// in one turn of the event loop goes out in one write:
+// Sends statements over a PostgreSQL connection. Statements are pipelined: each is sent without waiting for
+// earlier results. `begin` is sent with its transaction's first statement, and everything sent in one turn of the event
+// loop is combined into one write:
 //
 //   transaction(db, …)                   sent                                   round trips
 //   update … ; audit (sent with commit)  [begin update] → [insert commit] →     2, instead of 4
 //
-// Each statement has its own Sync, so an error does not skip those behind it. In a transaction they fail too, because it is
-// aborted, and PostgreSQL answers the commit with ROLLBACK, which Kysely reports. Outside of a transaction, nothing may be sent
-// behind a statement on whose success it depends. `begin` has no Sync of its own: if it fails, PostgreSQL skips the statement
-// that follows it, which would otherwise take effect without a transaction.
+// Each statement has its own Sync, so PostgreSQL still runs later statements after an error. Inside a transaction,
+// later statements fail as well, because the transaction is aborted. PostgreSQL then responds to the commit with
+// ROLLBACK, which Kysely reports. Outside a transaction, a statement must not be pipelined after a statement that it
+// depends on. `begin` has no Sync. If it fails, PostgreSQL skips the next statement, which would otherwise take effect
+// without a transaction. statement.ts writes a single statement's messages.
 import type { Socket } from 'node:net';
 import pg from 'pg';
 // @ts-expect-error: pg exports this file without types.
 import { prepareValue } from 'pg/lib/utils.js';
 import { currentHolder, hold, usedMs } from '../process-time.ts';
+import { begin, type Callback, type Connection, FirstStatement, type KnownColumns, Statement } from './statement.ts';
 
 const statementNames = new Map<string, string>();
 const statementTexts = new Map<string, string>();
 
-/** The statement will be prepared under this name: parsed and planned once per connection. */
+/** Gives a statement a name, so it is prepared: parsed and planned once per connection. */
 export function nameStatement(name: string, text: string): void {
   const known = statementTexts.get(name);
   if (known !== undefined && known !== text) throw new Error(`two statements have the name "${name}"`);
@@ -26,7 +28,7 @@ export function nameStatement(name: string, text: string): void {
   statementNames.set(text, name);
 }
 
-/** The value of a `copy … from stdin`: rows in PostgreSQL's text format. */
+/** The value for a `copy … from stdin` statement: rows in PostgreSQL's text format. */
 export class CopiedRows {
   readonly rows: string;
   constructor(rows: string) {
@@ -34,23 +36,14 @@ export class CopiedRows {
   }
 }
 
-/** What pg's connection offers to a query. Its types leave this out. */
-interface Connection {
-  readonly parsedStatements: Readonly<Record<string, string | undefined>>;
-  bind(portal: { statement: string }): void;
-  execute(portal: object): void;
-  sendCopyFromChunk(rows: Buffer): void;
-  endCopyFrom(): void;
-}
-
-/** By query: counts what its request holds the process for. */
+/** For each query, a function that charges processing time to the request that sent it. */
 const holders = new WeakMap<object, (heldMs: number) => void>();
-const countedBytes = 4 * 1024; // short answers are not measured
-const bytesPerTurn = 64 * 1024; // over TLS they arrive in chunks of 8 KiB, otherwise of up to 64 KiB
+const countedBytes = 4 * 1024; // smaller chunks are not measured
+const bytesPerTurn = 64 * 1024; // chunks are 8 KiB over TLS, otherwise up to 64 KiB
 
 /**
- * Counts the parsing of large answers, which happens in callbacks of the socket, for the request that asked for them, and lets
- * others run in between: a socket is otherwise read until nothing is left.
+ * Results are parsed in socket callbacks. This function charges the time for parsing large results to the request that
+ * sent the query. It also lets other work run in between, because a socket would otherwise be read until it is empty.
  */
 function parseInTurn(client: pg.Client): void {
   const inner = client as unknown as { connection: { stream: Socket }; _activeQuery: object | null };
@@ -75,18 +68,30 @@ function parseInTurn(client: pg.Client): void {
   });
 }
 
-type Callback = (error: Error | undefined, result: unknown) => void;
+let parsingCount: ((heldMs: number) => void) | undefined;
 
-const begin = { name: 'begin', text: 'begin' };
+/**
+ * Calls `send`, and reports the time spent parsing its results to `count` instead of charging it to the current
+ * request.
+ */
+export function countParsing<Result>(count: (heldMs: number) => void, send: () => Result): Result {
+  parsingCount = count;
+  try {
+    return send();
+  } finally {
+    parsingCount = undefined;
+  }
+}
 
 export function createClientClass(onStatement: ((text: string) => void) | undefined): typeof pg.Client {
   return class extends pg.Client {
-    /** `begin` was asked for, and will be sent with the first statement. */
+    /** Whether `begin` has been requested. It is sent with the first statement. */
     #isBeginPending = false;
-    /** A statement of this transaction was never sent, because a value could not be converted. */
+    /** Whether one of this transaction's statements was not sent, because one of its values could not be converted. */
     #hasUnsentStatement = false;
     #isCorked = false;
-    /** Nothing else may be sent while PostgreSQL expects rows. */
+    readonly #columns: KnownColumns = new Map();
+    /** Set while PostgreSQL expects rows. Nothing else may be sent in the meantime. */
     #copying: Promise<unknown> | undefined;
 
     constructor(config?: string | pg.ClientConfig) {
@@ -109,7 +114,6 @@ export function createClientClass(onStatement: ((text: string) => void) | undefi
 
     #begin(): Promise<unknown> {
       this.#hasUnsentStatement = false;
-      // Prepared by the first transaction of this connection.
       if ((this.connection as unknown as Connection).parsedStatements[begin.name] === undefined)
         return super.query(begin);
       this.#isBeginPending = true;
@@ -128,9 +132,9 @@ export function createClientClass(onStatement: ((text: string) => void) | undefi
     #send(text: string, values: unknown[] | undefined): Promise<unknown> {
       let converted: unknown[] | undefined;
       try {
-        converted = hold(() => values?.map(prepareValue)); // large values take long
+        converted = hold(() => values?.map(prepareValue)); // converting large values is slow
       } catch (error) {
-        // pg would convert values after it has sent a part of the statement, and go on.
+        // pg itself would send part of the statement before it converts the values, and would continue after an error.
         this.#hasUnsentStatement = true;
         return Promise.reject(error);
       }
@@ -138,16 +142,16 @@ export function createClientClass(onStatement: ((text: string) => void) | undefi
       const callback: Callback = (error, result) => (error ? reject(error) : resolve(result));
       const isFirst = this.#isBeginPending;
       this.#isBeginPending = false;
-      const config = { text, values: converted, name: statementNames.get(text) };
       this.#cork();
-      const query = isFirst ? new FirstStatement(config, callback) : new pg.Query(config, callback);
-      const holder = currentHolder();
+      const Query = isFirst ? FirstStatement : Statement;
+      const query = new Query(text, converted, statementNames.get(text), this.#columns, callback);
+      const holder = parsingCount ?? currentHolder();
       if (holder !== undefined) holders.set(query, holder);
       hold(() => super.query(query));
       return promise;
     }
 
-    /** What is sent until this turn of the event loop ends is written at once. */
+    /** Combines everything sent in this turn of the event loop into one write. */
     #cork(): void {
       if (this.#isCorked) return;
       this.#isCorked = true;
@@ -168,7 +172,7 @@ export function createClientClass(onStatement: ((text: string) => void) | undefi
       const copy = new pg.Query(text, undefined, (error: unknown, result: unknown) =>
         error ? reject(error) : resolve(result),
       );
-      // Called when the server is ready to receive rows. The library itself would refuse to send any.
+      // Called when the server is ready to receive rows. pg's own method sends an error instead of rows.
       Object.assign(copy, {
         handleCopyInResponse(connection: Connection) {
           connection.sendCopyFromChunk(Buffer.from(rows));
@@ -183,34 +187,4 @@ export function createClientClass(onStatement: ((text: string) => void) | undefi
       return promise;
     }
   } as typeof pg.Client;
-}
-
-/** pg's own query; its types leave out the methods that the protocol calls. */
-const BaseQuery = pg.Query as unknown as new (
-  config: object,
-  callback: Callback,
-) => pg.Query & {
-  requiresPreparation(): boolean;
-  prepare(connection: Connection): void;
-  handleCommandComplete(message: unknown, connection: Connection): void;
-};
-
-/** A statement with `begin` in front of it. Both are answered by one ReadyForQuery. */
-class FirstStatement extends BaseQuery {
-  #hasBegun = false;
-
-  override requiresPreparation(): boolean {
-    return true; // a simple query could not follow without a Sync
-  }
-
-  override prepare(connection: Connection): void {
-    connection.bind({ statement: begin.name });
-    connection.execute({});
-    super.prepare(connection);
-  }
-
-  override handleCommandComplete(message: unknown, connection: Connection): void {
-    if (this.#hasBegun) super.handleCommandComplete(message, connection);
-    this.#hasBegun = true;
-  }
 }

@@ -1,4 +1,4 @@
-// Tests of connections and transactions, with a proxy that counts round trips and fails as a network does.
+// Tests connections and transactions, using a proxy that counts round trips and simulates network failures.
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
@@ -58,7 +58,7 @@ const catchError = (work: Promise<unknown>): Promise<unknown> =>
 
 beforeEach(async () => {
   await sql`delete from notes`.execute(ownDb);
-  await transaction(db, (db) => sql`select 0`.execute(db)); // `begin` is prepared by the first one
+  await transaction(db, (db) => sql`select 0`.execute(db)); // the first transaction prepares `begin`
 });
 
 describe('a silent server', () => {
@@ -95,15 +95,15 @@ describe('a large answer', () => {
       mostInOneTurn = Math.max(mostInOneTurn, chunks);
     });
     const answer = client.query(selectMany.compile(owner.db).sql, []);
-    await new Promise((resolve) => setImmediate(resolve)); // it is sent
-    for (const end = performance.now() + 300; performance.now() < end; ); // and much of the answer has arrived
+    await new Promise((resolve) => setImmediate(resolve)); // the query has been sent
+    for (const end = performance.now() + 300; performance.now() < end; ); // much of the result has arrived
     await answer;
     client.release();
-    expect(mostInOneTurn).toBeLessThan(16); // a socket is otherwise read up to 32 times in one turn
+    expect(mostInOneTurn).toBeLessThan(16); // otherwise, a socket is read up to 32 times in one turn
   });
 
   it('counts for the request that asked for it', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] }); // nothing is earned back meanwhile
+    vi.useFakeTimers({ toFake: ['performance'] }); // prevents owners from earning time back
     const time = createProcessTime();
     time.run('another workspace', () => {});
     const selectTimes = sql`select ${sql.raw(Array(10).fill('now()').join(', '))} from generate_series(1, 80000)`;
@@ -176,6 +176,35 @@ describe('a transaction', () => {
     expect(await listIds()).toEqual([]);
   });
 
+  it.each([2, 3, 4, 8])('keeps nothing of %i statements that were started at once if one fails', async (n) => {
+    for (let round = 0; round < 10; round++) {
+      for (let failing = 0; failing < n; failing++) {
+        const ids = Array.from({ length: n }, (_, id) => id);
+        const failed = transaction(db, (db) =>
+          Promise.all(ids.map((id) => insert(db, id, id === failing ? null : 'a'))),
+        );
+        expect(await catchError(failed)).toMatchObject({ code: expect.stringMatching(/^(23502|25P02)$/) });
+      }
+    }
+    expect(await listIds()).toEqual([]);
+  });
+
+  it('keeps nothing of what continues after another part of it has failed', async () => {
+    const started: Promise<unknown>[] = [];
+    const writeThree = async (db: AnyDb) => {
+      for (const id of [1, 2, 3]) await insert(db, id, 'a');
+    };
+    const failed = transaction(db, async (db) => {
+      started.push(writeThree(db));
+      await insert(db, 4, 'a');
+      throw new Error('refused');
+    });
+    await expect(failed).rejects.toThrow('refused');
+    expect((await Promise.allSettled(started)).map(({ status }) => status)).toEqual(['rejected']);
+    expect(await listIds()).toEqual([]);
+    await insert(db, 5, 'the connection is still good');
+  });
+
   it('fails with the error of a statement that was sent with the commit', async () => {
     let isCommitted = false;
     const failed = transaction(db, async (db) => {
@@ -232,7 +261,7 @@ describe('a transaction', () => {
     });
     expect(classifyFailure(await catchError(failed))).toBe('connection_lost');
     expect(isCommitted).toBe(false);
-    // The server received everything, so both are there or will be: all or nothing.
+    // The server has received everything, so both rows exist or soon will.
     await expect.poll(listIds).toEqual([1, 2]);
     await insert(db, 3, 'on another connection');
   });
@@ -290,7 +319,7 @@ describe('a transaction', () => {
     expect(await catchError(failed)).toMatchObject({ code: '57014' });
     await transaction(db, async (db) => {
       await withTimeLimit(db, 50, (db) => sql`select 1`.execute(db));
-      await sql`select pg_sleep(0.2)`.execute(db); // outside of the limit
+      await sql`select pg_sleep(0.2)`.execute(db); // the limit no longer applies
     });
   });
 });

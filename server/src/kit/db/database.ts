@@ -1,12 +1,20 @@
-// Owns the connection to PostgreSQL: the pool, prepared statements and transactions. It knows no table.
+// The connection to PostgreSQL: the pool, prepared statements and transactions. It is independent of the tables.
 
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import { CopiedRows, createClientClass, nameStatement } from './client.ts';
+import {
+  type KeyType,
+  type LookupEvents,
+  type Lookups,
+  type LookupTexts,
+  openLookups,
+  writeLookup,
+} from './lookups.ts';
 import { collectForCommit, type Rows, sendTogether, sendWithCommitForRows, sendWithNext } from './send.ts';
-import { openSharedReads, type SharedReads } from './shared-reads.ts';
+import { openSharedReads } from './shared-reads.ts';
 
 // Counts and amounts are below 2^53, so bigint and numeric are read as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -21,21 +29,25 @@ export interface DatabaseOptions {
   applicationName?: string;
   /** How long a request waits for a free connection before it fails with 503. */
   acquireTimeoutMs?: number;
-  /** How long to wait for any bytes from a server that has not finished its answer. */
+  /** How long to wait for further bytes while the server is responding. */
   silenceTimeoutMs?: number;
-  /** Receives the text of every statement before it is sent. Tests check tenant predicates with it. */
+  /** Receives the text of every statement before it is sent. Tests use it to check tenant predicates. */
   onStatement?: (text: string) => void;
+  lookups?: LookupEvents;
 }
 
 export interface Database<Tables> {
   readonly db: Kysely<Tables>;
+  /** The same database. Lookups through this handle are never combined with lookups through `db`. */
+  readonly strangersDb: Kysely<Tables>;
   readonly pool: pg.Pool;
   close(): Promise<void>;
 }
 
-// JIT compilation can take 100 ms, and our statements take milliseconds. The cost of random pages on an SSD keeps the planner
-// from scanning small tables instead of using their key. A request uses one processor of the database, not three.
-const plannerOptions = '-c jit=off -c random_page_cost=1.1 -c max_parallel_workers_per_gather=0';
+// JIT compilation can take 100 ms, while our statements take milliseconds. The random page cost suits SSDs, and makes
+// the planner look up keys in small tables instead of scanning them. Without parallel workers, a request uses one of
+// the database's processors instead of three.
+export const plannerOptions = '-c jit=off -c random_page_cost=1.1 -c max_parallel_workers_per_gather=0';
 
 export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables> {
   const Client = createClientClass(options.onStatement);
@@ -51,26 +63,29 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
     pipeline: true,
   };
   const pool = new pg.Pool({ ...settings, max: options.poolSize, idleTimeoutMillis: 30_000, Client });
-  // Longer than statement_timeout: a server that is alive ends a slow statement itself.
+  // Longer than statement_timeout, because a working server ends slow statements itself.
   pool.on('connect', (client) => {
     dropSilentConnections(client, options.silenceTimeoutMs ?? 35_000);
-    client.on('error', () => {}); // the query reports it; without a listener it would end the process
+    client.on('error', () => {}); // the query reports the error; without a listener, it would end the process
   });
-  // The pool replaces a broken idle connection. Without a listener the error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, the error would end the process.
   pool.on('error', () => {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const shared = openSharedReads(({ statementTimeoutMs, silenceTimeoutMs }) => {
     const readOnly = {
       statement_timeout: statementTimeoutMs,
-      options: `${plannerOptions} -c default_transaction_read_only=on`,
+      // Otherwise, combined lookups would be planned each time, because a plan for a few lookups looks cheaper.
+      options: `${plannerOptions} -c default_transaction_read_only=on -c plan_cache_mode=force_generic_plan`,
     };
     const client = new Client({ ...settings, ...readOnly });
     client.once('connect', () => dropSilentConnections(client, silenceTimeoutMs));
     return client;
   });
-  sharedReads.set(db, shared);
+  const strangersDb = db.withoutPlugins();
+  for (const each of [db, strangersDb]) lookupsOf.set(each, openLookups(shared, options.lookups ?? {}));
   return {
     db,
+    strangersDb,
     pool,
     async close() {
       await shared.close();
@@ -80,9 +95,9 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
 }
 
 /**
- * A prepared statement for hot paths: parsed and planned once per connection. Compiling a Kysely query at each call
- * would cost a third of the throughput of a simple read. `query` is the statement with its values, to be sent with others
- * (send.ts).
+ * A prepared statement for hot paths, parsed and planned once per connection. Compiling a Kysely query for each call
+ * would reduce the throughput of a simple read by a third. `query` builds the statement with its values, so it can be
+ * sent together with other statements (send.ts).
  */
 export function prepared<Row, Values extends readonly unknown[]>(name: string, text: string) {
   nameStatement(name, text);
@@ -92,47 +107,64 @@ export function prepared<Row, Values extends readonly unknown[]>(name: string, t
   return Object.assign(execute, { query });
 }
 
-/** The same for a text that is put together from settings. Each text has a name of its own: a name must always mean the same. */
+/**
+ * Like `prepared`, for SQL that is assembled from settings. Each text gets its own name, because a name must always
+ * refer to the same statement.
+ */
 export function preparedByText<Row, Values extends readonly unknown[]>(name: string, text: string) {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
   return prepared<Row, Values>(`${name} ${hash}`, text);
 }
 
-const sharedReads = new WeakMap<object, SharedReads>();
+/** All of the product's lookups, by name. A test inspects their plans. */
+export const allLookups = new Map<string, LookupTexts>();
 
-/** A prepared statement that only reads, by key. Outside of a transaction it uses connections that all requests share. */
-export function preparedRead<Row, Values extends readonly unknown[]>(name: string, text: string) {
-  const readAlone = prepared<Row, Values>(name, text);
-  return async (db: AnyDb, ...values: Values): Promise<Row[]> => {
-    const rows = await sharedReads.get(db)?.read(text, values);
-    return (rows as Row[] | undefined) ?? readAlone(db, ...values);
+/** Each database handle's lookups. Transactions have none. */
+const lookupsOf = new WeakMap<object, Lookups>();
+
+/**
+ * A statement that looks up at most one row by keys of these types, and returns it as a JSON value. Outside a
+ * transaction, it is combined with other requests' lookups (lookups.ts).
+ */
+export function preparedLookup<Found, Values extends readonly unknown[]>(
+  name: string,
+  text: string,
+  types: readonly KeyType[],
+) {
+  const lookUpAlone = prepared<{ found: Found }, Values>(name, text);
+  const texts = writeLookup(text, types);
+  nameStatement(`${name}, shared`, texts.one);
+  nameStatement(`${name}, many`, texts.many);
+  allLookups.set(name, texts);
+  return async (db: AnyDb, ...values: Values): Promise<Found | undefined> => {
+    const found = await lookupsOf.get(db)?.lookUp(texts, values);
+    return found === undefined ? (await lookUpAlone(db, ...values))[0]?.found : ((found as Found | null) ?? undefined);
   };
 }
 
 /**
- * Sends rows with `copy … from stdin`, in PostgreSQL's text format: the fastest way to insert many. Works in a transaction as any
- * other statement.
+ * Sends rows with `copy … from stdin` in PostgreSQL's text format, which is the fastest way to insert many rows. Works
+ * in a transaction like any other statement.
  */
 export async function copyRows(db: AnyDb, text: string, rows: string): Promise<void> {
   await db.executeQuery(CompiledQuery.raw(text, [new CopiedRows(rows)]));
 }
 
-/**
- * Runs `work` in a transaction. Inside another transaction it joins that one, so there is one commit: the outermost.
- */
+/** Runs `work` in a transaction. A nested call joins the outer transaction, so only the outermost one commits. */
 export async function transaction<Tables, Result>(
   db: Kysely<Tables>,
   work: (db: Kysely<Tables>) => Promise<Result>,
 ): Promise<Result> {
   if (db.isTransaction) return work(db);
   const hooks: (() => void)[] = [];
-  const { run, findFailure } = collectForCommit(work);
+  const { run, end, findFailure } = collectForCommit(work);
   const result = await db
     .transaction()
     .execute((tx: Transaction<Tables>) => {
       onCommit.set(tx, hooks);
       return run(tx);
     })
+    .finally(end)
     .catch(async (error: unknown) => {
       throw (await findFailure()) ?? error;
     });
@@ -140,7 +172,10 @@ export async function transaction<Tables, Result>(
   return result;
 }
 
-/** Runs statements as one transaction in one round trip, and returns the rows of each. Inside another transaction they join that one. */
+/**
+ * Runs statements as one transaction in one round trip, and returns each statement's rows. Inside a transaction, the
+ * statements join it.
+ */
 export async function transactionOf<const Queries extends readonly CompiledQuery[]>(
   db: AnyDb,
   ...queries: Queries
@@ -150,7 +185,10 @@ export async function transactionOf<const Queries extends readonly CompiledQuery
   return answers.map(({ rows }) => rows) as Rows<Queries>;
 }
 
-/** Runs `work` with a time limit per statement: the smallest of those around it. A statement beyond it fails, and nothing changes. */
+/**
+ * Runs `work` with a time limit per statement. In nested calls, the smallest limit applies. A statement that exceeds
+ * the limit fails and changes nothing.
+ */
 export function withTimeLimit<Tables, Result>(
   db: Kysely<Tables>,
   limitMs: number,
@@ -172,20 +210,22 @@ export function withTimeLimit<Tables, Result>(
   });
 }
 
-/** Sends one read with a time limit. Outside of a transaction it has one of its own, in the same round trip. */
+/**
+ * Sends one read with a time limit. Outside a transaction, the read gets its own transaction, in the same round trip.
+ */
 export async function readWithTimeLimit<Row>(db: AnyDb, limitMs: number, query: CompiledQuery<Row>): Promise<Row[]> {
   if (db.isTransaction) return withTimeLimit(db, limitMs, async (db) => (await db.executeQuery(query)).rows);
   const [, rows] = await transactionOf(db, sql`set local statement_timeout = ${sql.lit(limitMs)}`.compile(db), query);
   return rows;
 }
 
-/** Runs one of several reads. If it fails, `onError` is called, and the next can follow. */
+/** Runs one of several reads. If it fails, `onError` is called, and further reads are still possible. */
 type Attempt<Tables> = (
   read: (db: Kysely<Tables>) => Promise<void>,
   onError: (error: unknown) => void,
 ) => Promise<void>;
 
-/** Reads that see the same moment, one after another on one connection, with a time limit per statement. */
+/** Runs reads that see the same snapshot, one after another on one connection, with a time limit per statement. */
 export function readInOneSnapshot<Tables>(
   db: Kysely<Tables>,
   limitMs: number,
@@ -197,7 +237,7 @@ export function readInOneSnapshot<Tables>(
     .setAccessMode('read only')
     .execute(async (db) => {
       await sql`set local statement_timeout = ${sql.lit(limitMs)}`.execute(db);
-      await sql`savepoint before_reads`.execute(db); // returning to it keeps the snapshot and the limit
+      await sql`savepoint before_reads`.execute(db); // rolling back to it keeps the snapshot and the limit
       await work((read, onError) =>
         read(db).catch(async (error: unknown) => {
           await sql`rollback to savepoint before_reads`.execute(db);
@@ -207,13 +247,14 @@ export function readInOneSnapshot<Tables>(
     });
 }
 
-/** By transaction. */
+/** Each transaction's time limit. */
 const timeLimits = new WeakMap<object, number>();
 
 const onCommit = new WeakMap<object, (() => void)[]>();
 
 /**
- * Calls `hook` after the commit, or never if there is none. Outside of a transaction, at once. `hook` must not throw.
+ * Calls `hook` after the commit, or never if the transaction fails. Outside a transaction, calls it immediately. `hook`
+ * must not throw.
  */
 export function afterCommit<Tables>(db: Kysely<Tables>, hook: () => void): void {
   const hooks = onCommit.get(db);
@@ -222,15 +263,15 @@ export function afterCommit<Tables>(db: Kysely<Tables>, hook: () => void): void 
 }
 
 /**
- * Takes an advisory lock on this name until the transaction ends, for rules that span several rows. The next statement waits for
- * it, and sees what its previous owner has committed.
+ * Takes an advisory lock on this name until the transaction ends, to enforce rules that span several rows. The next
+ * statement waits for the lock and sees everything that the previous lock holder committed.
  */
 export const takeAdvisoryLock = (db: AnyDb, name: string): Promise<void> =>
   sendWithNext(db, sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.compile(db));
 
 /**
- * Drops a connection on which nothing was received for this long while a query runs. The socket's own timer costs
- * nothing per query.
+ * Drops a connection that receives nothing for this long during a query. Uses the socket's timer, which has no cost per
+ * query.
  */
 function dropSilentConnections(client: pg.Client, timeoutMs: number): void {
   const inner = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };

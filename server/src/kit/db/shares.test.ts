@@ -1,4 +1,4 @@
-// Tests how the connections of the pool are divided between owners and their parts. A pool of 16 has shares of 2, 4 and 12.
+// Tests how pool connections are divided between owners and their parts. With a pool of 16, the shares are 2, 4 and 12.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createShares, NoShare, type Release, type Shares, type WorkKind } from './shares.ts';
 
@@ -9,11 +9,11 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** Takes `times` shares. `started` grows when one is taken, also later. */
-function take(times: number, kind: WorkKind, owner: string, part: string | null = null) {
+/** Requests `times` shares. Adds each share to `started` when it is granted. */
+function take(times: number, kind: WorkKind, owner: string, part: string | null = null, waitMs?: number) {
   const taken = { started: [] as Release[], refused: 0 };
   for (let i = 0; i < times; i += 1) {
-    void Promise.try(() => shares.take(kind, { owner, part })).then(
+    void Promise.try(() => shares.take(kind, { owner, part }, { waitMs })).then(
       (release) => taken.started.push(release),
       (error) => {
         expect(error).toBeInstanceOf(NoShare);
@@ -64,7 +64,7 @@ describe('shares of the pool', () => {
     await settle();
     expect(more.map(({ started }) => started.length)).toEqual([0, 0, 0, 0]);
     expect(other.started).toHaveLength(3);
-    for (const { started } of work.slice(0, 2)) started[0]?.(); // a3 is the only one left
+    for (const { started } of work.slice(0, 2)) started[0]?.(); // only a3 is still running
     await settle();
     expect(more.map(({ started }) => started.length)).toEqual([1, 1, 0, 1]);
   });
@@ -126,6 +126,16 @@ describe('work that waits for a share', () => {
     await settle();
     expect([part.refused, other.refused, owner.refused]).toEqual([3, 0, 3]);
     expect([part, other, owner].map(({ started }) => started.length)).toEqual([2, 2, 12]);
+  });
+
+  it('waits as long as is asked for, behind any number of others of its part', async () => {
+    const part = take(2 + 100, 'slow', 'w1', 'a1');
+    const long = take(3, 'slow', 'w1', 'a1', 60_000);
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect([part.refused, long.refused]).toEqual([100, 0]);
+    for (const release of part.started) release();
+    await vi.advanceTimersByTimeAsync(1);
+    expect([long.started.length, long.refused]).toEqual([2, 1]);
   });
 
   it('waits as long as it takes if it is patient', async () => {

@@ -1,39 +1,44 @@
-// Owns the fair use of the connection pool: how many requests of one owner may work with the database at the same time. An
-// owner is a workspace, a part of it an app. With a pool of 16 connections:
+// The fair use of the connection pool: how many of an owner's requests may use the database concurrently. An owner
+// is a workspace, and its parts are its apps. With a pool of 16 connections:
 //
-//   slow work of one part     2   an eighth, or 1 once it takes long
-//   slow work of one owner    4   a quarter, or 2 once it takes long
-//   slow work of all owners  12   three quarters, so that short statements always find a connection
-//   all work of one owner    12   three quarters, so that others find a connection while its requests wait for a lock
+//   slow work for one part     2   an eighth; no more starts while 1 has been running for over 100 ms
+//   slow work for one owner    4   a quarter; no more starts while 2 have been running for over 100 ms
+//   slow work for all owners  12   three quarters, so short statements always find a connection
+//   all work for one owner    12   three quarters, so others find a connection while its requests wait for a lock
 //
-// Connections are not all that is scarce: two sorts of a large table keep two processors of the database busy. So while
-// work has been running for long, no more of the same part starts. Work beyond a share waits. A share that becomes free
-// goes to the owner that has the fewest. Like the pool itself, shares belong to one process.
+// Connections are not the only scarce resource: sorting a large table twice at the same time occupies two of the
+// database's processors. This is why long-running work has lower limits. Work beyond a limit waits. A free share is
+// given to the waiting owner with the least running work. Like the pool itself, shares are per process.
 
-/** `slow`: reads or changes many rows. */
+/** `slow` work reads or changes many rows. */
 export type WorkKind = 'slow' | 'short';
 
-/** For whom work is done. `part` is null for work on the owner as a whole. */
+/** The owner for whom the work is done. `part` is null for work that concerns the whole owner. */
 export interface WorkOwner {
   readonly owner: string;
   readonly part: string | null;
 }
 
-/** Gives a share back. A second call does nothing. */
+/** Returns a share. A second call does nothing. */
 export type Release = () => void;
 
 export interface Shares {
   /**
-   * Takes a share: at once if there is one, or when one becomes free. Throws `NoShare` if that takes too long, or if too
-   * many wait already. A `patient` caller waits as long as it takes.
+   * Takes a share immediately if one is free, or waits for one. Throws `NoShare` if the wait is too long, or if too
+   * many callers are already waiting. A `patient` caller waits indefinitely. One with `waitMs` waits this long instead
+   * of five seconds, even if many others are waiting for slow work of the same part.
    */
-  take(kind: WorkKind, workOwner: WorkOwner, options?: { patient?: boolean }): Release | Promise<Release>;
+  take(
+    kind: WorkKind,
+    workOwner: WorkOwner,
+    options?: { readonly patient?: boolean; readonly waitMs?: number | undefined },
+  ): Release | Promise<Release>;
 }
 
-/** All shares of the owner are taken. Nothing was done. */
+/** Thrown when there is no free share for the owner. Nothing was done. */
 export class NoShare extends Error {}
 
-const maxWaitMs = 5_000; // as long as for a connection
+const maxWaitMs = 5_000; // as long as the wait for a connection
 const longMs = 100;
 const maxLong = { ofPart: 1, ofOwner: 2 };
 const maxWaiting = { slowOfPart: 100, ofOwner: 1_000 };
@@ -41,9 +46,9 @@ const maxWaiting = { slowOfPart: 100, ofOwner: 1_000 };
 interface Owner {
   readonly name: string;
   running: number;
-  /** In the order in which they started. */
+  /** In the order in which the work started. */
   readonly slow: Set<SlowWork>;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   readonly waiting: Set<Waiter>;
 }
 
@@ -103,8 +108,8 @@ export function createShares(poolSize: number): Shares {
     };
   }
 
-  function wait(owner: Owner, work: Work, isPatient: boolean): Promise<Release> {
-    if (!isPatient && hasFullQueue(owner, work)) throw new NoShare();
+  function wait(owner: Owner, work: Work, isPatient: boolean, waitMs: number | undefined): Promise<Release> {
+    if (!isPatient && hasFullQueue(owner, work, waitMs !== undefined)) throw new NoShare();
     const { promise, resolve, reject } = Promise.withResolvers<Release>();
     const waiter: Waiter = {
       ...work,
@@ -118,7 +123,7 @@ export function createShares(poolSize: number): Shares {
       forgetIfIdle(owner);
       reject(new NoShare());
     };
-    const timer = isPatient ? undefined : setTimeout(refuse, maxWaitMs);
+    const timer = isPatient ? undefined : setTimeout(refuse, waitMs ?? maxWaitMs);
     owner.waiting.add(waiter);
     waitingOwners.add(owner);
     return promise;
@@ -129,7 +134,10 @@ export function createShares(poolSize: number): Shares {
     if (owner.waiting.size === 0) waitingOwners.delete(owner);
   }
 
-  /** One share given back may start two: one that waited for its owner's work, and one for slow work of another owner. */
+  /**
+   * Returning one share may start two waiters: one that waited because of its owner's limit, and one that waited
+   * because of the limit on slow work.
+   */
   function startWaiting(): void {
     for (;;) {
       const next = findNext();
@@ -140,7 +148,7 @@ export function createShares(poolSize: number): Shares {
     }
   }
 
-  /** The longest waiting work that has a share now, of the owner with the least work running. */
+  /** Finds the longest-waiting work that can start now, preferring the owner with the least running work. */
   function findNext(): [Owner, Waiter] | undefined {
     let next: [Owner, Waiter] | undefined;
     for (const owner of waitingOwners) {
@@ -159,23 +167,23 @@ export function createShares(poolSize: number): Shares {
   }
 
   return {
-    take(kind, { owner: name, part }, { patient = false } = {}) {
+    take(kind, { owner: name, part }, { patient = false, waitMs } = {}) {
       let owner = owners.get(name);
       if (owner === undefined) {
         owner = { name, running: 0, slow: new Set(), waiting: new Set() };
         owners.set(name, owner);
       }
       const work = { kind, part };
-      return hasShare(owner, work) ? start(owner, work) : wait(owner, work, patient);
+      return hasShare(owner, work) ? start(owner, work) : wait(owner, work, patient, waitMs);
     },
   };
 }
 
 const isLong = ({ startedAt }: SlowWork): boolean => performance.now() - startedAt > longMs;
 
-function hasFullQueue({ waiting }: Owner, { kind, part }: Work): boolean {
+function hasFullQueue({ waiting }: Owner, { kind, part }: Work, waitsLong: boolean): boolean {
   if (waiting.size >= maxWaiting.ofOwner) return true;
-  if (kind === 'short' || part === null) return false;
+  if (kind === 'short' || part === null || waitsLong) return false;
   let slowOfPart = 0;
   for (const waiter of waiting) if (waiter.kind === 'slow' && waiter.part === part) slowOfPart += 1;
   return slowOfPart >= maxWaiting.slowOfPart;

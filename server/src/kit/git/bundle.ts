@@ -1,4 +1,5 @@
-// Owns bundle files: one commit and what its tree needs beyond a base that the reader has. What is read may come from anywhere.
+// Bundle files. A bundle contains one commit, and the objects that its tree needs in addition to a base commit
+// that the reader already has. Bundles may come from untrusted sources.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { constants, createWriteStream } from 'node:fs';
@@ -8,7 +9,7 @@ import { BundleRefused } from './types.ts';
 
 const headerBytes = 64 * 1024;
 
-/** Git's format of bundles, version 2, without a ref of the repository for it. */
+/** Writes git's bundle format, version 2, without creating a ref in the repository. */
 export async function writeBundle(folder: string, file: string, commit: string, base: string): Promise<void> {
   const unfinished = `${file}.${randomUUID()}`;
   const output = createWriteStream(unfinished, { flags: 'wx' });
@@ -33,7 +34,10 @@ export async function writeBundle(folder: string, file: string, commit: string, 
   }
 }
 
-/** Stores the objects after git has checked each of them, and that none refers to something missing. Returns the commit. */
+/**
+ * Stores the bundle's objects after git has checked them, including that none refers to a missing object. Returns the
+ * commit.
+ */
 export async function readBundle(folder: string, file: string, maxBytes: number): Promise<string> {
   const handle = await openFile(file);
   try {
@@ -41,7 +45,7 @@ export async function readBundle(folder: string, file: string, maxBytes: number)
     for (const id of prerequisites) {
       const found = await runGit(folder, ['cat-file', '-e', `${id}^{commit}`]);
       if (found.status !== 0)
-        throw new BundleRefused('The bundle continues a commit that the repository does not have.');
+        throw new BundleRefused('The bundle requires a commit that the repository does not have.');
     }
     const stored = await runGit(
       folder,
@@ -51,7 +55,7 @@ export async function readBundle(folder: string, file: string, maxBytes: number)
         maxFileBytes: 2 * maxBytes + 1024 * 1024,
       },
     );
-    if (stored.end !== 'exited' || stored.status !== 0) throw new BundleRefused('The bundle is broken or too large.');
+    if (stored.end !== 'exited' || stored.status !== 0) throw new BundleRefused('The bundle is corrupt or too large.');
     return commit;
   } finally {
     await handle.close();
@@ -59,8 +63,8 @@ export async function readBundle(folder: string, file: string, maxBytes: number)
 }
 
 /**
- * Opened once, and only what is a plain file with one name: whoever wrote it may have left a link to a file of ours instead, or a pipe
- * that would make us wait for ever.
+ * Opens the file once, and only if it is a regular file with a single link. Otherwise its author could have replaced it
+ * with a link to one of our files, or with a pipe that blocks forever.
  */
 async function openFile(file: string): Promise<FileHandle> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
@@ -71,7 +75,7 @@ async function openFile(file: string): Promise<FileHandle> {
   const found = await handle.stat();
   if (found.isFile() && found.nlink === 1) return handle;
   await handle.close();
-  throw new BundleRefused('The bundle is not a plain file.');
+  throw new BundleRefused('The bundle is not a regular file.');
 }
 
 interface Header {
@@ -81,11 +85,11 @@ interface Header {
 }
 
 /**
- *     # v2 git bundle
- *     -<id> a commit that the reader has
- *     <id> refs/heads/main
+ * Parses a header of this form. It ends with an empty line and is followed by the pack.
  *
- * and an empty line, behind which the pack begins.
+ *     # v2 git bundle
+ *     -<id> a commit that the reader already has
+ *     <id> refs/heads/main
  */
 async function readHeader(handle: FileHandle, maxBytes: number): Promise<Header> {
   const { size } = await handle.stat();

@@ -1,4 +1,4 @@
-// Owns the difference between two trees: which files, how many lines, and the patch as far as it is wanted.
+// Compares two trees: the changed files, the number of changed lines, and a size-limited patch.
 import { GitError, requireGit, runGit } from './run.ts';
 import { checkId } from './trees.ts';
 import type { DiffFile, DiffOptions, DiffSummary } from './types.ts';
@@ -63,7 +63,7 @@ export async function listChangedPaths(
   return paths;
 }
 
-/** Reads `:100644 160000 <id> <id> T\0path\0` and so on as it comes: there may be any number of files. */
+/** Reads records such as `:100644 160000 <id> <id> T\0path\0` as a stream, because the number of files is unlimited. */
 async function readChanges(
   folder: string,
   from: string,
@@ -107,7 +107,7 @@ async function readPatch(
   return { patch: result.stdout.subarray(0, end).toString('utf8'), is_patch_cut: true };
 }
 
-/** `A\0new.ts\0M\0src/index.ts\0`. */
+/** Parses `A\0new.ts\0M\0src/index.ts\0`. */
 function parseStatuses(output: Buffer): Map<string, DiffFile['status']> {
   const records = splitRecords(output);
   const found = new Map<string, DiffFile['status']>();
@@ -118,5 +118,5 @@ function parseStatuses(output: Buffer): Map<string, DiffFile['status']> {
 
 const splitRecords = (output: Buffer): string[] => output.toString('utf8').split('\0').slice(0, -1);
 
-/** `-` stands for a binary file. */
+/** Git prints `-` for binary files. */
 const toCount = (text: string): number | null => (text === '-' ? null : Number(text));

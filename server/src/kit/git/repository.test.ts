@@ -1,4 +1,4 @@
-// A bare repository on real git: trees that random changes make, hostile paths and bundles, and the bounds of a search.
+// Tests a bare repository with real git: trees built from random changes, hostile paths and bundles, and search limits.
 import { spawnSync } from 'node:child_process';
 import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ const write = (files: Record<string, string | null>, tree = empty) =>
   );
 const commitOf = (tree: string, parents: string[] = [], message = 'work') =>
   repository.commit({ tree, parents, message, author, date });
-/** With entries that writeTree does not make. */
+/** Creates a tree with entries that writeTree can't create. */
 const mktree = async (lines: string) =>
   (await requireGit(repository.folder, ['mktree'], { input: lines })).toString('utf8').trim();
 const blobOf = async (content: string) =>
@@ -221,7 +221,7 @@ describe('search', () => {
       });
   });
 
-  it('says that it can not read a pattern', async () => {
+  it('says that it cannot read a pattern', async () => {
     const tree = await write({ a: 'x' });
     for (const pattern of ['(a', '[a', 'a\\'])
       expect(await repository.search(tree, pattern, { syntax: 'extended' })).toMatchObject({
@@ -230,7 +230,7 @@ describe('search', () => {
     expect(await repository.search(tree, 'x'.repeat(1_001))).toMatchObject({ outcome: 'invalid_pattern' });
   });
 
-  it('ends in time on a pattern that takes for ever', async () => {
+  it('ends in time on a pattern that takes forever', async () => {
     const tree = await write({ a: `${'a'.repeat(40_000)}\n`.repeat(20) });
     const pattern = '(a*)*(a*)*(a*)*\\1\\2\\3b';
     const found = await repository.search(tree, pattern, { syntax: 'extended', timeoutMs: 300 });

@@ -1,5 +1,5 @@
-// Owns a bare repository on this machine's disk. It has no work tree, no hooks and no settings but ours, so that nothing that it
-// contains is ever run.
+// A bare repository on the local disk. It has no work tree, no hooks, and only our settings, so none of its
+// contents are ever run.
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { search } from './search.ts';
 import { checkId, listTree, readBlob, writeTree } from './trees.ts';
 import { type BareRepository, BundleRefused, type MergeResult, type NewCommit } from './types.ts';
 
-/** Created if it does not exist. Ids are those of SHA-1 repositories. */
+/** Creates the repository if it does not exist. Object ids are SHA-1. */
 export async function openBareRepository(folder: string): Promise<BareRepository> {
   if (!existsSync(join(folder, 'HEAD'))) {
     await mkdir(folder, { recursive: true });
@@ -41,7 +41,7 @@ export async function openBareRepository(folder: string): Promise<BareRepository
       const args = ['merge-base', '--is-ancestor', checkId(ancestor), checkId(descendant)];
       const result = await runGit(folder, args);
       if (result.status === 0 || result.status === 1) return result.status === 0;
-      // Not in this repository, so not above what is.
+      // A commit that this repository lacks is not an ancestor of one that it has.
       if ((await resolve(ancestor)) === undefined) return false;
       throw new GitError('merge-base', result);
     },
@@ -52,7 +52,8 @@ export async function openBareRepository(folder: string): Promise<BareRepository
     },
     async readBundle(file, maxBytes) {
       const commit = await readBundle(folder, file, maxBytes);
-      if ((await resolve(commit)) === undefined) throw new BundleRefused('The bundle lacks the commit that it names.');
+      if ((await resolve(commit)) === undefined)
+        throw new BundleRefused('The bundle does not contain the commit that it names.');
       return treeOf(commit);
     },
     measurePacks: () => measurePacks(join(folder, 'objects/pack')),

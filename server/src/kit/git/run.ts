@@ -1,5 +1,5 @@
-// Owns how git is started: a fixed list of arguments, an environment that contains nothing of ours, settings that keep a repository
-// from running or reaching anything, and bounds for time, memory, file size and output.
+// Runs git, with fixed arguments, an environment without our variables, settings that prevent a repository from
+// running or contacting anything, and limits on time, memory, file size and output.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -7,26 +7,29 @@ import type { Readable } from 'node:stream';
 export interface GitOptions {
   /** Written to git's standard input. */
   readonly input?: Buffer | string | Readable;
-  /** Beside those that every command has: `http.extraHeader` and the like. In the environment, so that no other process sees them. */
+  /**
+   * Settings in addition to the fixed ones, such as `http.extraHeader`. They are passed in the environment, so other
+   * processes can't see them.
+   */
   readonly config?: Readonly<Record<string, string>>;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Default 60,000. */
+  /** Default: 60,000. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Standard output is cut here, and git is stopped. Default 16 MiB. */
+  /** Output beyond this size is discarded, and git is stopped. Default: 16 MiB. */
   readonly maxOutputBytes?: number;
-  /** Git is stopped when it has written so many records that end with this byte. */
+  /** Git is stopped once it has written this many records. `end` is the byte that ends a record. */
   readonly maxRecords?: { readonly end: number; readonly count: number };
-  /** Of each file that git writes. Default 4 GiB. */
+  /** The maximum size of each file that git writes. Default: 4 GiB. */
   readonly maxFileBytes?: number;
-  /** Called with each part of the standard output, which is then not kept. */
+  /** Called with each chunk of standard output, which is then discarded. */
   readonly onOutput?: (chunk: Buffer) => void | Promise<void>;
   /** Whether git may use the network (http and https). */
   readonly network?: boolean;
 }
 
 export interface GitResult {
-  /** `cut`: there was more output than wanted. */
+  /** `cut` means that the output exceeded the limit. */
   readonly end: 'exited' | 'cut' | 'timed_out' | 'stopped';
   /** Null if git was killed. */
   readonly status: number | null;
@@ -34,7 +37,7 @@ export interface GitResult {
   readonly stderr: string;
 }
 
-/** Git failed where it must not. */
+/** Thrown when git fails unexpectedly. */
 export class GitError extends Error {
   readonly result: GitResult;
 
@@ -48,11 +51,11 @@ const searchPath = '/usr/local/bin:/usr/bin:/bin';
 const defaultTimeoutMs = 60_000;
 const defaultOutputBytes = 16 * 1024 * 1024;
 const defaultFileBytes = 4 * 1024 ** 3;
-/** Of one process. A pack of a few KB can describe objects of many GB. */
+/** The limit per process. A pack of a few KB can describe objects of many GB. */
 const memoryBytes = 2 * 1024 ** 3;
 const maxErrorBytes = 16 * 1024;
 
-/** These beat the settings of the repository, so that nothing in it is run and nothing but what we name is contacted. */
+/** Overrides the repository's settings, so nothing in it is run and only the hosts that we name are contacted. */
 const fixedConfig: Readonly<Record<string, string>> = {
   'core.hooksPath': '/dev/null',
   'core.fsmonitor': 'false',
@@ -66,7 +69,7 @@ const fixedConfig: Readonly<Record<string, string>> = {
   'core.packedGitWindowSize': '64m',
   'core.packedGitLimit': '512m',
   'core.commitGraph': 'false',
-  // A copy of what is elsewhere: after a power failure it is fetched anew.
+  // The repository is only a copy. It can be fetched again after a power failure.
   'core.fsync': 'none',
   'credential.helper': '',
   'gc.auto': '0',
@@ -77,12 +80,12 @@ const fixedConfig: Readonly<Record<string, string>> = {
   'push.recurseSubmodules': 'no',
   'push.gpgSign': 'false',
   'commit.gpgSign': 'false',
-  // Small fetches too become a checked pack, not loose objects.
+  // Stores even small fetches as a checked pack instead of loose objects.
   'transfer.unpackLimit': '1',
   'transfer.fsckObjects': 'true',
   'fetch.fsckObjects': 'true',
   'receive.fsckObjects': 'true',
-  // Old, harmless faults that many repositories have in their history.
+  // Old, harmless faults that occur in many repositories' histories.
   'fetch.fsck.zeroPaddedFilemode': 'warn',
   'fetch.fsck.missingSpaceBeforeDate': 'warn',
   'fetch.fsck.missingSpaceBeforeEmail': 'warn',
@@ -100,7 +103,7 @@ const networkConfig: Readonly<Record<string, string>> = {
   'protocol.https.allow': 'always',
 };
 
-/** Runs git in a bare repository. Its failure is part of the result; throws only if git can't be started. */
+/** Runs git in a bare repository. If git fails, the failure is returned. Throws only if git can't be started. */
 export async function runGit(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
   const { timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultOutputBytes, signal } = options;
   if (signal?.aborted) return { end: 'stopped', status: null, stdout: Buffer.alloc(0), stderr: '' };
@@ -109,7 +112,7 @@ export async function runGit(folder: string, args: readonly string[], options: G
     cwd: folder,
     env: buildEnvironment(folder, options),
     stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true, // a process group of its own, to be killed as a whole
+    detached: true, // its own process group, so it can be killed as a whole
   });
   let end: GitResult['end'] = 'exited';
   const stop = (why: GitResult['end']) => {
@@ -142,7 +145,7 @@ export async function runGit(folder: string, args: readonly string[], options: G
   child.stderr.on('data', (chunk: Buffer) => {
     if (stderr.length < maxErrorBytes) stderr += chunk.toString('utf8').slice(0, maxErrorBytes - stderr.length);
   });
-  child.stdin.on('error', () => {}); // git may end without having read everything
+  child.stdin.on('error', () => {}); // git may exit before it has read everything
   try {
     const closed = new Promise<number | null>((resolve, reject) => {
       child.once('error', reject);
@@ -159,7 +162,7 @@ export async function runGit(folder: string, args: readonly string[], options: G
   }
 }
 
-/** As `runGit`, for what fails only through a fault of ours or of the repository. */
+/** Like `runGit`, but throws if git fails. For commands that fail only because of a bug or a corrupt repository. */
 export async function requireGit(folder: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
   const result = await runGit(folder, args, options);
   if (result.end !== 'exited' || result.status !== 0) throw new GitError(args[0] ?? '', result);
@@ -208,7 +211,9 @@ function buildEnvironment(folder: string, { config, environment, network }: GitO
 
 const prlimit = ['/usr/bin/prlimit', '/bin/prlimit'].find(existsSync);
 
-/** Holds for everything that git starts. Without util-linux there are no such limits, but those of time and output hold. */
+/**
+ * These limits apply to every process that git starts. Without util-linux, only the limits on time and output apply.
+ */
 const limitProcess = (maxFileBytes: number): string[] =>
   prlimit === undefined ? [] : [prlimit, `--as=${memoryBytes}`, `--fsize=${maxFileBytes}`, '--core=0', '--'];
 
@@ -217,6 +222,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // no process is left
+    // all processes have already exited
   }
 }

@@ -1,4 +1,5 @@
-// Owns the search in the files of a tree: git grep, within bounds of time and hits. A pattern that git can't read is a result.
+// Searches a tree's files with git grep, with limits on time and hits. Invalid patterns are returned as results,
+// not thrown.
 import { GitError, runGit } from './run.ts';
 import { checkId, isReadable } from './trees.ts';
 import type { SearchHit, SearchOptions, SearchResult } from './types.ts';
@@ -20,7 +21,7 @@ export async function search(
     'grep',
     '--line-number',
     '--null',
-    '-I', // no binary files
+    '-I', // skips binary files
     '--no-textconv',
     '--no-color',
     '--threads=1',
@@ -39,8 +40,8 @@ export async function search(
   if (result.end === 'exited' && (result.status ?? 2) > 1) {
     const reason = /^fatal: -e (?:option|option, '.*'): (.*)$/ms.exec(result.stderr)?.[1];
     if (reason !== undefined || /regex|regular expression|Unmatched|Invalid/i.test(result.stderr))
-      return { outcome: 'invalid_pattern', reason: (reason ?? 'is not a regular expression').trim() };
-    // A file that does not fit into the memory that git may use.
+      return { outcome: 'invalid_pattern', reason: (reason ?? 'is not a valid regular expression').trim() };
+    // If a file exceeds git's memory limit, the search is incomplete rather than failed.
     if (!/out of memory|memory/i.test(result.stderr)) throw new GitError('grep', result);
   }
   const hits = parseHits(result.stdout, tree.length + 1);
@@ -50,12 +51,12 @@ export async function search(
 
 function findFault(pattern: string): string | undefined {
   if (pattern === '') return 'is empty';
-  if (pattern.length > maxPatternCharacters) return `has more than ${maxPatternCharacters} characters`;
-  if (/[\0\n]/.test(pattern)) return 'contains the end of a line';
+  if (pattern.length > maxPatternCharacters) return `is longer than ${maxPatternCharacters} characters`;
+  if (/[\0\n]/.test(pattern)) return 'contains a line break';
   return undefined;
 }
 
-/** `<tree>:src/index.ts\0` `12\0` `the line\n`. */
+/** Parses `<tree>:src/index.ts\0` `12\0` `the line\n`. */
 function parseHits(output: Buffer, prefixLength: number): SearchHit[] {
   const text = output.toString('utf8');
   return text

@@ -1,4 +1,4 @@
-// Owns reading and writing trees: entries and contents of files by the id of a tree, without an index or a work tree.
+// Reads and writes trees by id: their entries and file contents, without an index or a work tree.
 import { randomUUID } from 'node:crypto';
 import { checkPath } from './paths.ts';
 import { requireGit, runGit } from './run.ts';
@@ -8,9 +8,9 @@ const defaultLimit = 10_000;
 const idPattern = /^[0-9a-f]{40}$/;
 const noRef = '0'.repeat(40);
 
-/** An id that is not one could be an option or an expression to git. */
+/** Throws if the text is not an object id, because git could read it as an option or an expression. */
 export function checkId(id: string): string {
-  if (!idPattern.test(id)) throw new Error('not an id of an object');
+  if (!idPattern.test(id)) throw new Error('not an object id');
   return id;
 }
 
@@ -18,7 +18,7 @@ interface Entry {
   readonly mode: string;
   readonly type: 'blob' | 'tree' | 'commit';
   readonly id: string;
-  /** 0 for what is not a blob. */
+  /** 0 if the entry is not a blob. */
   readonly sizeBytes: number;
   readonly path: string;
 }
@@ -47,10 +47,13 @@ export async function readBlob(folder: string, tree: string, path: string, maxBy
   return { outcome: 'found', content, mode: modeOf(entry) };
 }
 
-/** By git's fast-import, which reads only the folders on the way to what changes: a large repository costs no more than a small one. */
+/**
+ * Uses git's fast-import, which reads only the folders above each change, so the cost does not depend on the
+ * repository's size.
+ */
 export async function writeTree(folder: string, tree: string, changes: readonly TreeChange[]): Promise<string> {
   checkId(tree);
-  // The last change of a path counts.
+  // If a path occurs more than once, the last change counts.
   const byPath = new Map(changes.map((change) => [change.path, change]));
   for (const path of byPath.keys()) checkPath(path);
   checkApart(byPath);
@@ -67,28 +70,31 @@ export async function writeTree(folder: string, tree: string, changes: readonly 
     if (content === null) continue;
     parts.push(`M ${mode ?? modeOf(before.get(path))} inline ${quote(path)}\ndata ${content.length}\n`, content, '\n');
   }
-  // The ref is set back to nothing in the same run: what stays is the tree.
+  // The ref is deleted in the same run, which leaves only the tree.
   parts.push(`ls ""\nreset ${ref}\nfrom ${noRef}\n\ndone\n`);
   const input = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
   const output = await requireGit(folder, ['fast-import', '--done', '--quiet', '--cat-blob-fd=1'], { input });
   const id = /^040000 tree ([0-9a-f]{40})\t/.exec(output.toString('utf8'))?.[1];
-  // Git answers "missing" for a tree without entries.
+  // Git prints "missing" for a tree without entries.
   return id ?? writeEmptyTree(folder);
 }
 
 export const writeEmptyTree = async (folder: string): Promise<string> =>
   (await requireGit(folder, ['mktree'], { input: '' })).toString('utf8').trim();
 
-/** One request can't make a path both a file and a folder. */
+/** One request must not make a path both a file and a folder. */
 function checkApart(byPath: ReadonlyMap<string, TreeChange>): void {
   for (const [path, { content }] of byPath) {
     if (content === null) continue;
     const file = foldersAbove(path).find((folder) => byPath.get(folder)?.content != null);
-    if (file !== undefined) throw new PathRefused(path, 'must not be below a file');
+    if (file !== undefined) throw new PathRefused(path, 'must not be inside a file');
   }
 }
 
-/** Against the tree as it is without what is deleted: a file may replace a symbolic link, but nothing is written through one. */
+/**
+ * Checks the changes against the tree, ignoring deleted files. A file may replace a symbolic link, but nothing is
+ * written through a link.
+ */
 function checkPlaces(byPath: ReadonlyMap<string, TreeChange>, before: ReadonlyMap<string, Entry>): void {
   const isDeleted = (path: string) => byPath.get(path)?.content === null;
   for (const [path, { content }] of byPath) {
@@ -96,7 +102,8 @@ function checkPlaces(byPath: ReadonlyMap<string, TreeChange>, before: ReadonlyMa
       const entry = before.get(folder);
       return entry !== undefined && entry.type !== 'tree' && !isDeleted(folder);
     });
-    if (obstacle !== undefined) throw new PathRefused(path, 'must not be below a file, a symbolic link or a submodule');
+    if (obstacle !== undefined)
+      throw new PathRefused(path, 'must not be inside a file, a symbolic link or a submodule');
     if (before.get(path)?.type === 'tree') throw new PathRefused(path, 'must not be a folder');
     if (content !== null && before.get(path)?.type === 'commit') throw new PathRefused(path, 'must not be a submodule');
   }
@@ -129,7 +136,7 @@ function* chunkArguments(paths: readonly string[]): Generator<string[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** The entries at these paths, and the folders above them. */
+/** Returns the entries at these paths and the folders above them. */
 async function findEntries(
   folder: string,
   tree: string,
@@ -141,20 +148,20 @@ async function findEntries(
   return parseEntries(output);
 }
 
-/** `a/b/c` → `a`, `a/b`. */
+/** Lists the parent folders: `a/b/c` → `a`, `a/b`. */
 const foldersAbove = (path: string): string[] => {
   const parts = path.split('/');
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 };
 
-/** A path that git can't be asked for leads nowhere. */
+/** Whether the path can be passed to git. Any other path is treated as missing. */
 export const isReadable = (path: string): boolean =>
   !path.includes('\0') &&
   path.isWellFormed() &&
   Buffer.byteLength(path) <= 8192 &&
   (path === '' || !path.split('/').some((part) => part === '' || part === '.' || part === '..'));
 
-/** `100644 blob 8d78…      12\tsrc/index.ts`, each ended by NUL; a cut one at the end is left out. */
+/** Parses NUL-terminated lines such as `100644 blob 8d78…      12\tsrc/index.ts`. Drops an incomplete last line. */
 function parseEntries(output: Buffer): Entry[] {
   const text = output.toString('utf8');
   return text
@@ -173,5 +180,5 @@ const kindOf = (mode: string): TreeEntry['kind'] =>
 
 const modeOf = (entry: Entry | undefined): FileMode => (entry?.mode === '100755' ? '100755' : '100644');
 
-/** As fast-import reads a path: in quotes, so that spaces and quotes in it are part of it. */
+/** Quotes a path for fast-import, so it may contain spaces and quotes. */
 const quote = (path: string): string => `"${path.replaceAll('"', '\\"')}"`;

@@ -1,35 +1,43 @@
-// Owns the interface of a bare git repository: trees and blobs are read and written by their ids, without files of a work tree.
+// The interface for a bare git repository. Trees and blobs are read and written by id, without a work tree.
 
 export interface BareRepository {
   readonly folder: string;
-  /** The id of the commit that a ref or an id names. Undefined if there is none. */
+  /** Resolves a ref or an id to a commit id. Returns undefined if there is no such commit. */
   resolve(ref: string): Promise<string | undefined>;
   treeOf(commit: string): Promise<string>;
-  /** All entries below `path` (default: the root), sorted as git sorts them, at most `limit`. Ask for one more than you show to know whether there are more. */
+  /**
+   * Returns at most `limit` entries below `path` (default: the root), in git's order. To detect whether there are more,
+   * request one more than you need.
+   */
   listTree(tree: string, path?: string, limit?: number): Promise<TreeEntry[]>;
   readBlob(tree: string, path: string, maxBytes: number): Promise<BlobRead>;
   search(tree: string, pattern: string, options?: SearchOptions): Promise<SearchResult>;
-  /** The id of the tree with these changes. Throws `PathRefused` for a path that git or a file system could misread. */
+  /**
+   * Applies the changes and returns the new tree's id. Throws `PathRefused` for a path that git or a file system could
+   * misinterpret.
+   */
   writeTree(tree: string, changes: readonly TreeChange[]): Promise<string>;
-  /** Between two trees or commits. */
+  /** Compares two trees or commits. */
   diff(from: string, to: string, options?: DiffOptions): Promise<DiffSummary>;
-  /** Whether a submodule is added, removed or moved to another commit between two trees. */
+  /** Whether a submodule was added, removed or moved to another commit between two trees. */
   changesSubmodules(from: string, to: string): Promise<boolean>;
-  /** Of what differs between two trees or commits, the paths that are wanted. */
+  /** Lists the paths that differ between two trees or commits, if `isWanted` returns true for them. */
   listChangedPaths(from: string, to: string, isWanted: (path: string) => boolean): Promise<string[]>;
-  /** The id depends on nothing but these values, so that a repeated commit is the same commit. */
+  /** The id depends only on these values, so repeating a commit returns the same id. */
   commit(commit: NewCommit): Promise<string>;
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
   /**
-   * The common base of two commits, and their trees joined as `git merge` joins them. `conflicts` are paths that both changed.
-   * `unrelated`: they have no commit in common, as far as the repository was fetched.
+   * Merges two commits as `git merge` does. Returns the merged tree and the common base. `conflicts` means that git
+   * can't merge their changes. `unrelated` means that the fetched history contains no common commit.
    */
   merge(ours: string, theirs: string): Promise<MergeResult>;
-  /** A bundle file with a commit that has this tree and the parent `base`, which the reader must have. */
+  /**
+   * Writes a bundle that contains a commit with this tree. Its parent is `base`, which the reader must already have.
+   */
   createBundle(file: string, tree: string, base: string): Promise<void>;
-  /** Checks and stores what the bundle contains, and returns the tree of its commit. Throws `BundleRefused`. */
+  /** Checks and stores the bundle's contents, and returns its commit's tree. Throws `BundleRefused`. */
   readBundle(file: string, maxBytes: number): Promise<string>;
-  /** What the packs take up on the disk. */
+  /** Returns the packs' total size on disk, in bytes. */
   measurePacks(): Promise<number>;
   remove(): Promise<void>;
 }
@@ -40,7 +48,7 @@ export interface TreeEntry {
   readonly kind: 'file' | 'symlink' | 'submodule';
   /** 0 for a submodule. */
   readonly size_bytes: number;
-  /** The id of the blob; of a submodule, the id of its commit. */
+  /** The blob's id, or the commit's id if the entry is a submodule. */
   readonly blob: string;
 }
 
@@ -48,54 +56,56 @@ export type BlobRead =
   | { readonly outcome: 'found'; readonly content: Buffer; readonly mode: FileMode }
   | { readonly outcome: 'missing' }
   | { readonly outcome: 'too_large'; readonly size_bytes: number }
-  /** A folder, a symbolic link or a submodule. */
+  /** The path is a folder, a symbolic link or a submodule. */
   | { readonly outcome: 'not_a_file'; readonly kind: 'folder' | 'symlink' | 'submodule' };
 
 export type FileMode = '100644' | '100755';
 
 export interface TreeChange {
   readonly path: string;
-  /** Null deletes the file. */
+  /** A null content deletes the file. */
   readonly content: Buffer | null;
-  /** Default: as before, and 100644 for a new file. */
+  /** Default: the file's current mode, or 100644 for a new file. */
   readonly mode?: FileMode;
 }
 
 export interface SearchOptions {
-  /** `fixed` (default): the pattern is plain text. `extended`: a POSIX extended regular expression. */
+  /**
+   * With `fixed` (the default), the pattern is plain text. With `extended`, it is a POSIX extended regular expression.
+   */
   readonly syntax?: 'fixed' | 'extended';
   readonly ignoreCase?: boolean;
-  /** Only files below this folder, or this file. */
+  /** Searches only this file, or only the files in this folder. */
   readonly path?: string;
-  /** Default 200. */
+  /** Default: 200. */
   readonly maxHits?: number;
-  /** Default 10,000. */
+  /** Default: 10,000. */
   readonly timeoutMs?: number;
 }
 
 export type SearchResult =
-  /** `isComplete` is false if there may be more hits: too many, or the time was up. */
+  /** `isComplete` is false if there may be more hits because a limit was reached or the time ran out. */
   | { readonly outcome: 'searched'; readonly hits: readonly SearchHit[]; readonly isComplete: boolean }
-  /** Git can't read the pattern. */
+  /** Git rejected the pattern. */
   | { readonly outcome: 'invalid_pattern'; readonly reason: string };
 
 export interface SearchHit {
   readonly path: string;
   readonly line: number;
-  /** Cut at 500 characters. */
+  /** Cut to 500 characters. */
   readonly text: string;
 }
 
 export interface DiffOptions {
-  /** The patch is cut here, at the end of a line. Default 0: no patch. */
+  /** The patch is cut to this size, at a line break. Default: 0, which means no patch. */
   readonly maxPatchBytes?: number;
-  /** Default 1,000. */
+  /** Default: 1,000. */
   readonly maxFiles?: number;
 }
 
 export interface DiffSummary {
   readonly files: readonly DiffFile[];
-  /** Of all files, also of those that are not listed. */
+  /** Counts all files, including those that are not listed. */
   readonly file_count: number;
   readonly added: number;
   readonly removed: number;
@@ -106,7 +116,7 @@ export interface DiffSummary {
 export interface DiffFile {
   readonly path: string;
   readonly status: 'added' | 'modified' | 'deleted';
-  /** Lines. Null for a binary file. */
+  /** The number of lines. Null for a binary file. */
   readonly added: number | null;
   readonly removed: number | null;
 }
@@ -124,7 +134,9 @@ export type MergeResult =
   | { readonly outcome: 'conflicts'; readonly paths: readonly string[]; readonly base: string }
   | { readonly outcome: 'unrelated' };
 
-/** The path of a change can't be part of a repository. `reason` follows the path: "must not contain …". */
+/**
+ * Thrown if a path is not allowed in a repository. `reason` completes a sentence about the path: "must not contain …".
+ */
 export class PathRefused extends Error {
   readonly path: string;
   readonly reason: string;
@@ -136,5 +148,5 @@ export class PathRefused extends Error {
   }
 }
 
-/** The bundle is broken, too large, or not one of ours. */
+/** Thrown if a bundle is corrupt, too large, or of an unsupported kind. */
 export class BundleRefused extends Error {}

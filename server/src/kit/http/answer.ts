@@ -1,23 +1,23 @@
-// Owns what a handler may return besides a body: a status, notes that are sent as headers
+// A response's parts besides its body: its status, notes that are sent as headers
 // (docs/api/conventions.md#response-headers), and a follow-up after the commit.
 import type { Readable } from 'node:stream';
 import type { AnyDb } from '../db/database.ts';
 
 export interface Notes {
-  /** The call succeeded and changed nothing. */
+  /** The call succeeded but changed nothing. */
   readonly changed?: false;
-  /** The list was cut at its limit. */
+  /** The list was cut off at its limit. */
   readonly truncated?: true;
-  /** Parts of the answer that could not be read; their 0 or empty list has no meaning. */
+  /** Parts of the response that could not be read. They are 0 or an empty list, which has no meaning. */
   readonly partial?: readonly string[];
   readonly warnings?: readonly string[];
-  /** Fields or parameters without effect. */
+  /** Fields or parameters that had no effect. */
   readonly ignored?: readonly string[];
   /** The cursor was invalid, and the first page was sent instead. */
   readonly cursorReset?: true;
-  /** The age of the copy that the answer was read from. */
+  /** The time up to which the data is current, if the response was read from a copy. */
   readonly asOf?: Date;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
 export const noNotes: Notes = {};
@@ -26,9 +26,9 @@ export class Answer<Body> {
   readonly body: Body;
   readonly notes: Notes;
   readonly status: number;
-  /** The content type of a body that is sent unchanged instead of as the declared JSON. */
+  /** The content type of a body that is sent unchanged instead of the declared JSON. */
   readonly media: string | undefined;
-  /** Runs once the change is committed (send a mail), and returns the final answer. */
+  /** Runs after the commit, for example to send an email. Returns the final response. */
   readonly finish: ((db: AnyDb) => Promise<Answer<Body>>) | undefined;
 
   constructor(
@@ -46,28 +46,28 @@ export class Answer<Body> {
   }
 }
 
-/** A file instead of the declared JSON. It is sent unchanged, so its type is not compared with the schema. */
+/** A file that is sent instead of the declared JSON. It is not checked against the schema. */
 export const attachment = (body: Readable, type: string, fileName: string): Answer<never> =>
   new Answer(body as never, { headers: { 'content-disposition': `attachment; filename="${fileName}"` } }, 200, type);
 
 export const withNotes = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
 
 /**
- * An answer whose operation needs the network once its change is committed, for example to send a mail. `finish` runs
- * outside of the transaction that an Idempotency-Key puts around the operation. `body` is stored until `finish` returns
- * the final answer, so it must be true if the process crashes in between.
+ * A response for an operation that needs the network after its commit, for example to send an email. `finish` runs
+ * outside the transaction that an Idempotency-Key adds around the operation. Until `finish` returns the final response,
+ * `body` is stored in its place, so it must be correct even if the process crashes in between.
  */
 export const answerWithFollowUp = <Body>(body: Body, finish: (db: AnyDb) => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(body, noNotes, 200, undefined, finish);
 
 /**
- * An answer that takes long and is known only after the commit. With an Idempotency-Key, `begun` is stored in its
- * place, and a repeated request is answered by the operation's `resume`.
+ * A slow response that is known only after the commit. With an Idempotency-Key, `begun` is stored instead of a
+ * response, and the operation's `resume` responds to repeated requests.
  */
 export const resumableAnswer = <Body>(begun: object, finish: (db: AnyDb) => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(begun as Body, noNotes, 200, undefined, finish);
 
-/** A stream of events instead of the declared JSON. */
+/** An event stream that is sent instead of the declared JSON. */
 export const eventStream = (body: Readable, notes: Notes = noNotes): Answer<never> =>
   new Answer(
     body as never,
@@ -76,11 +76,11 @@ export const eventStream = (body: Readable, notes: Notes = noNotes): Answer<neve
     'text/event-stream',
   );
 
-/** The same body as after a change, with `X-Changed: false`. */
+/** The response to a change that had no effect: the usual body, with `X-Changed: false`. */
 export const unchanged = <Body>(body: Body): Answer<Body> => new Answer(body, { changed: false });
 
-export function toHeaders(notes: Notes): Record<string, string> {
-  const headers: Record<string, string> = { ...notes.headers };
+export function toHeaders(notes: Notes): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = { ...notes.headers };
   if (notes.changed === false) headers['x-changed'] = 'false';
   if (notes.truncated) headers['x-truncated'] = 'true';
   if (notes.partial?.length) headers['x-partial-result'] = notes.partial.join(',');
@@ -93,7 +93,7 @@ export function toHeaders(notes: Notes): Record<string, string> {
 
 const maxHeaderLength = 2048;
 
-const ellipsis = '%E2%80%A6'; // percent-encoded like every name in these headers
+const ellipsis = '%E2%80%A6'; // percent-encoded, like every name in these headers
 const encodeName = (name: string): string => encodeURIComponent(name.toWellFormed());
 
 function joinWithinLimit(texts: readonly string[]): string {

@@ -1,10 +1,11 @@
-// Owns list cursors: signed, bound to the caller and the filters, valid for a day (docs/api/conventions.md#lists).
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+// List cursors, which are signed, bound to the caller and the filters, and valid for a day
+// (docs/api/conventions.md#lists).
+import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Problem } from '../problem.ts';
 
 const lifetimeMs = 24 * 60 * 60 * 1000;
 
-/** Everything that must be the same on the next page: the caller, the list, the filters. */
+/** The values that must be the same for the next page: the caller, the list and the filters. */
 export type CursorBinding = readonly unknown[];
 export type Position = readonly (string | number | null)[];
 
@@ -15,9 +16,12 @@ export interface Page<Item> {
 }
 
 export interface Cursors {
-  /** The position in the cursor; undefined without a cursor. Throws 400 for a cursor that is not valid here. */
+  /**
+   * Returns the cursor's position, or undefined without a cursor. Throws a 400 if the cursor is not valid for this
+   * list.
+   */
   open(cursor: string | undefined, binding: CursorBinding, now: Date): Position | undefined;
-  /** `rows` are read with a limit of `limit + 1`, to see whether there are more. */
+  /** `rows` must be read with a limit of `limit + 1`, to show whether there are more rows. */
   page<Row, Item>(
     rows: readonly Row[],
     limit: number,
@@ -28,7 +32,7 @@ export interface Cursors {
   ): Page<Item>;
 }
 
-export function createCursors(key: Buffer): Cursors {
+export function createCursors(key: KeyObject): Cursors {
   const sign = (text: string) => createHmac('sha256', key).update(`cursor:${text}`).digest().subarray(0, 16);
 
   const seal = (position: Position, binding: CursorBinding, now: Date): string => {
@@ -37,7 +41,6 @@ export function createCursors(key: Buffer): Cursors {
   };
 
   return {
-    /** The position in the cursor; undefined without a cursor. Throws 400 for a cursor that is not valid here. */
     open(cursor, binding, now) {
       if (cursor === undefined) return undefined;
       const [text = '', signature = ''] = cursor.split('.');
@@ -68,7 +71,7 @@ export const cursorInvalid = () =>
   new Problem(
     'bad_request',
     'cursor_invalid',
-    'The cursor is not valid for this list or is older than a day. Start from the first page.',
+    'The cursor is not valid for this list or is more than a day old. Start again from the first page.',
   );
 
 /** The refusal that routes with cursors declare. */

@@ -1,59 +1,63 @@
-// Owns the state of one request while it is processed.
+// A request's state during processing.
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Release } from '../db/shares.ts';
 import type { Problem } from '../problem.ts';
-import type { Operation } from './operation.ts';
+import type { HeldRequest, Operation } from './operation.ts';
 
-/** The caller, as the request log and the Idempotency-Key need them. */
+/** The caller, in the form that the request log and the Idempotency-Key need. */
 export interface Actor {
   readonly id: string | null;
   readonly workspaceId: string | null;
-  /** The app that the path names, if any. */
+  /** The app named in the path, if any. */
   readonly appId: string | null;
-  /** A user of the app or an anonymous caller: what they do must not delay the workspace's own people. */
+  /** Whether the caller is an app user or anonymous. These callers must not delay the workspace's own people. */
   readonly isOutsider: boolean;
-  /** The ids of the apps that the credential is limited to, joined by commas; empty if it is not limited. */
+  /** The ids of the apps that the credential is restricted to, separated by commas. Empty if it is unrestricted. */
   readonly appIds: string;
-  /** The result of the guard's lookup, for CORS and for the audit entry of a refusal. */
+  /** The result of the guard's lookup, for CORS and for the audit entry if the request is refused. */
   readonly lookup: unknown;
 }
 
 const requestIdForm = /^[A-Za-z0-9_.:-]{1,128}$/;
 
-export class Exchange {
+export class Exchange implements HeldRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly operation: Operation;
-  /** When the request arrived; from the handler on, when its body had been received. */
+  /** The time when the request arrived. Once the handler runs, the time when the body was complete. */
   now: Date;
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   readonly rawQuery: Readonly<Record<string, string | string[] | undefined>>;
-  /** True once the handler was called. Before that, nothing can have changed. */
+  /** True once the precheck or handler has been called. Nothing can have changed before that. */
   handlerStarted = false;
-  /** True once the change is committed and only a follow-up, such as a mail, is left. */
+  /** True once the change is committed and only a follow-up, such as sending an email, remains. */
   committed = false;
   /** Set by the guard. */
   actor: Actor | undefined;
   /**
-   * Counts bytes of work towards the operation's budget, and returns the refusal if the budget is used up. Set by the
-   * guard if the operation has a budget.
+   * Charges bytes of work to the operation's byte budget, and returns a refusal if the budget is used up. Set by the
+   * guard if the operation has a byte budget.
    */
   countBytes: ((bytes: number) => Promise<Problem | undefined>) | undefined;
+  /** Set by the guard if the operation has a caller. */
+  recheck: HeldRequest['recheck'] = async () => {};
   /** The guard's proof, for the handler. */
   access: unknown;
-  /** Gives back the share of the database that the handler works in. Set before the handler is called. */
+  /** Returns the handler's share of the database. Set before the handler is called. */
   releaseShare: Release = () => {};
-  /** Lets the next large body in. Set if this request has one. */
+  /** Lets the next large body in. Set if this request has a large body. */
   leaveLargeBodies: () => void = () => {};
-  /** Set by the guard: the caller fails again and again, so the refusal is sent after a pause. */
+  /** Whether the credential was recently valid. Only decides in which queue the caller's lookup waits. */
+  isKnownCaller = false;
+  /** Whether to delay the refusal. Set by the guard if the caller fails repeatedly. */
   pausesRefusal = false;
-  /** The error code of the answer, if the request was refused. */
+  /** The response's error code, if the request was refused. */
   refusal: string | undefined;
-  /** Parts that could not be read or counted in full; sent as X-Partial-Result. */
+  /** Parts that could not be fully read or counted. Sent as X-Partial-Result. */
   readonly partial: string[] = [];
-  /** Codes that are sent as X-Warning, whatever the answer. */
+  /** Codes that are sent as X-Warning with any response. */
   readonly warnings: string[] = [];
 
   constructor(request: FastifyRequest, reply: FastifyReply, operation: Operation, now: Date) {
@@ -72,18 +76,24 @@ export class Exchange {
     return Array.isArray(value) ? value[0] : value;
   }
 
-  /** The body's bytes. They are parsed after the guard. */
+  onClose(listener: () => void): void {
+    const { raw } = this.reply;
+    if (raw.destroyed || raw.closed) listener();
+    else raw.once('close', listener);
+  }
+
+  /** The raw body. It is parsed after the guard has run. */
   get rawBody(): Buffer | undefined {
     return this.request.body as Buffer | undefined; // the server's only content type parser returns a buffer
   }
 
-  /** The client's address: the socket's peer, or what a trusted proxy says it is. */
+  /** The client's address: the socket's peer, or the address that a trusted proxy reports. */
   get address(): string {
     return this.request.ip;
   }
 }
 
-/** PostgreSQL refuses a NUL in a parameter. No stored text has one, so a replacement matches nothing either. */
+/** PostgreSQL rejects NUL in parameters, so it is replaced. A parameter with NUL never matches anything stored. */
 function withoutNul(params: Record<string, string>): Record<string, string> {
   for (const name in params) {
     const value = params[name] as string;
@@ -94,15 +104,15 @@ function withoutNul(params: Record<string, string>): Record<string, string> {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined until an operation was matched. */
+    /** Undefined until an operation has been matched. */
     exchange: Exchange | undefined;
   }
   interface FastifyContextConfig {
-    /** The name of the matched operation. */
+    /** The matched operation's name. */
     operation?: string;
   }
 }
 
-/** The caller's own request id if it is well-formed, or a new one. */
+/** Returns the caller's request id if it is well-formed, or else a new id. */
 export const chooseRequestId = (sent: string | string[] | undefined): string =>
   typeof sent === 'string' && requestIdForm.test(sent) ? sent : randomUUID();

@@ -1,5 +1,5 @@
-// Owns the 422 answer: `{detail: [{loc, msg, type}]}`. In each object, first the fields that are missing, then the others
-// in the order of the body that was sent (docs/api/conventions.md#validation-errors).
+// The 422 response: `{detail: [{loc, msg, type}], code, request_id}`. For each object, missing fields come first,
+// followed by the others in request body order (docs/api/conventions.md#validation-errors).
 import type { z } from 'zod';
 import { describeIssue } from '../issues.ts';
 
@@ -9,12 +9,12 @@ export interface Fault {
   readonly type: string;
 }
 
-/** More would not help a person, and a hostile body can have as many as it has bytes. */
+/** More faults would not help anyone, and a hostile body can cause one for each of its bytes. */
 const maxFaults = 100;
 
 export class ValidationError extends Error {
   readonly faults: readonly Fault[];
-  /** Fields without effect. The answer names them too: what is missing may have been misspelt. */
+  /** Fields that had no effect. The response lists them too, because a field reported as missing may be misspelt. */
   readonly ignored: readonly string[];
 
   constructor(faults: readonly Fault[], ignored: readonly string[] = []) {
@@ -26,7 +26,9 @@ export class ValidationError extends Error {
 
 type InputSource = 'body' | 'query' | 'path' | 'header';
 
-/** Returns the parsed value or throws ValidationError, which names `ignored` too. Every `loc` starts with `source`. */
+/**
+ * Returns the parsed value, or throws a ValidationError that also names `ignored`. Every `loc` starts with `source`.
+ */
 export function parse<S extends z.ZodType>(
   schema: S,
   source: InputSource | readonly [InputSource, string],
@@ -40,8 +42,8 @@ export function parse<S extends z.ZodType>(
 }
 
 /**
- * Returns the first faults in the order of the body that was sent. The work is linear in the size of the body: issues are
- * filed in a tree by their path, and the tree is read in the order of the body until there are enough faults.
+ * Returns the first faults, in request body order. The cost is linear in the size of the body: issues are put into a
+ * tree by path, and the tree is traversed in body order until there are enough faults.
  */
 function toFaults(source: readonly string[], raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
   const root = createNode();
@@ -65,7 +67,7 @@ function toFaults(source: readonly string[], raw: unknown, issues: readonly z.co
 type PathKey = string | number;
 
 interface IssueNode {
-  /** The first issue at this path. One value can violate two bounds (too large, and not a safe integer). */
+  /** The first issue at this path. A value can violate two bounds, such as a maximum and the safe integer range. */
   issue?: z.core.$ZodIssue;
   readonly children: Map<PathKey, IssueNode>;
 }
@@ -82,11 +84,11 @@ function fileIssue(root: IssueNode, issue: z.core.$ZodIssue): void {
   let node = root;
   for (const key of issue.path) node = getOrAddChild(node, typeof key === 'symbol' ? String(key) : key);
   if (issue.code !== 'unrecognized_keys') node.issue ??= issue;
-  // One issue names all unknown keys of an object. Each becomes a fault.
+  // One issue lists all of an object's unknown keys. Each key becomes a separate fault.
   else for (const key of issue.keys) getOrAddChild(node, key).issue ??= issue;
 }
 
-/** The keys that are missing, because a misspelt field is found by what it lacks; then the others in the order sent. */
+/** Lists missing keys first, because they reveal misspelt fields, followed by the other keys in body order. */
 function listKeysInOrder({ children }: IssueNode, value: unknown): Iterable<PathKey> {
   if (children.size < 2 || typeof value !== 'object' || value === null) return children.keys();
   if (Array.isArray(value)) return [...children.keys()].sort((a, b) => Number(a) - Number(b));

@@ -1,21 +1,30 @@
-// Owns the translation of zod schemas to JSON Schema, for the compiled serialisers and the API document.
+// Converts zod schemas to JSON Schema, for the compiled serialisers and the API document.
 import { z } from 'zod';
 
 export type JsonSchema = { [key: string]: unknown };
 
-/** `input`: what a caller may send. `output`: what a caller receives. Named schemas become references into `$defs`. */
-export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+/**
+ * `input` describes the values that callers may send, and `output` the values that they receive. Named schemas become
+ * references to `$defs`. `annotate` returns members to add to a schema's JSON.
+ */
+export function toJsonSchema(
+  schema: z.ZodType,
+  io: 'input' | 'output',
+  annotate?: (schema: z.ZodType) => JsonSchema | undefined,
+): JsonSchema {
   const json = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const described = z.globalRegistry.get(zodSchema as unknown as z.ZodType)?.json as JsonSchema | undefined;
+      const shape = zodSchema as unknown as z.ZodType;
+      const described = z.globalRegistry.get(shape)?.json as JsonSchema | undefined;
       if (described !== undefined) replace(jsonSchema, described);
       else foldNull(jsonSchema);
       dropSafeBounds(jsonSchema);
       dropTypeOfNames(jsonSchema);
-      // The library omits the default of a value that is parsed from text.
+      // zod omits the default if the value is parsed from text.
       if (zodSchema._zod.def.type === 'default') jsonSchema.default = zodSchema._zod.def.defaultValue as string;
+      Object.assign(jsonSchema, annotate?.(shape));
     },
   }) as JsonSchema;
   delete json.$schema;
@@ -27,20 +36,21 @@ function replace(target: JsonSchema, source: JsonSchema): void {
   Object.assign(target, source);
 }
 
-/** The names of an object are always strings. */
+/** Object keys are always strings, so their type is omitted. */
 function dropTypeOfNames(json: JsonSchema): void {
   const names = json.propertyNames as JsonSchema | undefined;
   if (names?.type === 'string' && Object.keys(names).length === 1) delete json.propertyNames;
 }
 
-/** Every integer is a safe integer. Repeating these bounds at each field would hide the real ones. */
+/** Every integer is a safe integer. Repeating these bounds for each field would hide the meaningful bounds. */
 function dropSafeBounds(json: JsonSchema): void {
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
 }
 
 /**
- * `anyOf: [{type: 'string'}, {type: 'null'}]` becomes `type: ['string', 'null']`: shorter, and cheaper to serialise.
+ * Turns `anyOf: [{type: 'string'}, {type: 'null'}]` into `type: ['string', 'null']`, which is shorter and cheaper to
+ * serialise.
  */
 function foldNull(json: JsonSchema): void {
   const options = json.anyOf as JsonSchema[] | undefined;
@@ -52,7 +62,7 @@ function foldNull(json: JsonSchema): void {
   if (Array.isArray(value.enum)) json.enum = [...value.enum, null];
 }
 
-/** The schema with every reference replaced by its definition. */
+/** Returns the schema with every reference replaced by its definition. */
 export function inlineRefs(json: JsonSchema): JsonSchema {
   const defs = (json.$defs ?? {}) as Record<string, JsonSchema>;
   const walk = (node: unknown): unknown => {

@@ -1,9 +1,10 @@
-// Owns the HTTP server: it takes operations as data and runs each through the same steps.
+// The HTTP server. Its operations are plain data, and every request goes through the same steps:
 //
-//   match (404 405 413 415) → guard (401 403 429 404 400 402, see src/core/auth/guard.ts) → receive the body (413)
-//     → take a share of the database (503) → validate (422) → run (the operation's own refusals) → check the answer → send
+//   match (404 405 413 415) → guard (401 403 429 404 400 402, see src/core/auth/request/checks.ts)
+//     → receive the body (413) → take a share of the database (503) → validate (422)
+//     → run (the operation's own refusals) → check the response → send
 //
-// It knows nothing about callers, workspaces or apps: the guard is a parameter. See
+// The server knows nothing about callers, workspaces or apps, because the guard is a parameter. See
 // docs/internals/request-life-cycle.md.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -11,65 +12,74 @@ import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
 import type { Shares } from '../db/shares.ts';
 import { hold } from '../process-time.ts';
-import { limitConnections } from './connections.ts';
-import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cross-origin.ts';
-import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
+import { limitConnections } from './connection/connections.ts';
+import { hasUsableHost, takeAbsoluteTarget } from './connection/host.ts';
+import { answerInOrder } from './connection/pipelining.ts';
+import { dropUntrustedHeaders, reportUntrustedForwarding } from './connection/proxies.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
-import { hasUsableHost, takeAbsoluteTarget } from './host.ts';
 import { listParamNames, type Operation } from './operation.ts';
-import { answerInOrder } from './pipelining.ts';
-import { dropUntrustedHeaders, reportUntrustedForwarding } from './proxies.ts';
-import { checkHeaders, discardBody, findHostFault, hasUnreadBody, receiveBody } from './receive.ts';
-import { runOperation } from './run-operation.ts';
-import { type Header, listSecurityHeaders } from './security-headers.ts';
-import { createSender } from './send.ts';
-import { createTurns, inTurn, nameOwner, type Turns, waitToReceive, waitToRun } from './turn.ts';
-import { createValidator } from './validate.ts';
+import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './request/cross-origin.ts';
+import { checkHeaders, discardBody, findHostFault, hasUnreadBody, receiveBody } from './request/receive.ts';
+import { runOperation } from './request/run-operation.ts';
+import { createTurns, inTurn, nameOwner, type Turns, waitToReceive, waitToRun } from './request/turn.ts';
+import { createValidator } from './request/validate.ts';
+import { answerMalformedRequest, emptySegment, type OnError, sendError, unmatchedProblem } from './response/errors.ts';
+import { type Header, listSecurityHeaders } from './response/security-headers.ts';
+import { createSender } from './response/send.ts';
 
 export interface ServerOptions {
   readonly db: AnyDb;
   /** The connections for operations whose work is `reserved`. */
   readonly reservedDb: AnyDb;
-  /** What each workspace and app may use of `db` at a time. */
+  /** How much of `db` each workspace and app may use at the same time. */
   readonly shares: Shares;
   readonly clock: Clock;
   /** Decides whether the caller may call the operation. Returns the proof for the handler, or throws the refusal. */
   readonly guard: (exchange: Exchange) => Promise<unknown>;
-  /** Whether the guard of the operation reads the database. The others never wait for those. */
+  /** Whether the operation's guard reads the database. If not, the operation never waits for other callers' lookups. */
   readonly looksUpCaller: (operation: Operation) => boolean;
-  /** The workspace of a credential that was valid of late, known without a query. Callers are looked up in turn by it. */
+  /**
+   * Returns the workspace of a recently valid credential, without a query. These callers' lookups take turns by
+   * workspace.
+   */
   readonly nameKnownCaller: (exchange: Exchange) => string | undefined;
-  /** Query parameters of an operation that the guard reads. */
+  /** The names of the operation's query parameters that the guard reads. */
   readonly guardQuery: (operation: Operation) => readonly string[];
-  /** Whether a worker runs, for operations that need one. */
+  /** Whether a worker is running, for operations that need one. */
   readonly isWorkerSeen: () => Promise<boolean>;
-  /** What web pages of other origins may call; without it, nothing. */
+  /** Which operations web pages from other origins may call. Default: none. */
   readonly crossOrigin?: CrossOrigin;
-  /** Requests that are for no operation, told apart before routing, such as those of other hosts. */
+  /**
+   * Handles requests that are not for an operation, such as requests to other hosts. They are recognised before
+   * routing.
+   */
   readonly otherRequests?: OtherRequests<unknown>;
-  /** True if people reach the server by https, behind a proxy. */
+  /** Whether the server is reached over https, through a proxy. */
   readonly isHttps: boolean;
   readonly trustedProxies: readonly string[];
-  /** Headers that are read only if a trusted proxy has set them; in lower case. */
+  /** Headers that are only read if a trusted proxy has set them. In lower case. */
   readonly proxyHeaders?: readonly string[];
   readonly maxConnectionsPerAddress: number;
-  /** Called at most once a minute while connections are refused. */
+  /** Called when a connection is refused, at most once a minute. */
   readonly onConnectionRefused?: (address: string) => void;
-  /** Called at most once a minute while an address that is no trusted proxy sends forwarding headers. */
+  /** Called when an address that is not a trusted proxy sends forwarding headers, at most once a minute. */
   readonly onUntrustedForwarding?: (address: string) => void;
-  /** Check every answer against its schema before sending. On in tests and development. */
+  /** Checks every response against its schema before sending. Enabled in tests and development. */
   readonly strictAnswers: boolean;
   readonly onResponse?: (outcome: RequestOutcome) => void;
   readonly onError?: OnError;
 }
 
-/** Answers requests on its own. The limits of connections and of pipelining, and the timeouts, are those of the server. */
+/**
+ * Handles requests outside the server's pipeline. The server's connection limits, pipelining limits and timeouts still
+ * apply.
+ */
 export interface OtherRequests<Match> {
-  /** For the log and the metrics. */
+  /** The name used in logs and metrics. */
   readonly operation: string;
   /** Undefined if the request is for an operation. */
   match(request: IncomingMessage): Match | undefined;
-  /** Rejects if it fails in the middle of an answer. */
+  /** Rejects if the response fails halfway. */
   answer(match: Match, request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void>;
 }
 
@@ -81,7 +91,8 @@ export interface RequestOutcome {
   readonly exchange: Exchange | undefined;
 }
 
-// Operations have schemas of their own. Fastify would load compilers for its schemas, which take a tenth of the start.
+// Operations have their own schemas. Loading the compilers for Fastify's schemas would take a tenth of the startup
+// time.
 const unused = (): never => {
   throw new Error('routes have no Fastify schemas');
 };
@@ -97,15 +108,16 @@ export function createServer(operations: readonly Operation[], options: ServerOp
     requestTimeout: 60_000,
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: false, // requests that arrive while the server drains are answered
-    // A slow sender is cut off: 10 s for the headers, `requestTimeout` for the whole request, checked every second.
+    return503OnClosing: false, // requests that arrive during shutdown are still handled
+    // Slow senders are cut off: they have 10 s for the headers and `requestTimeout` for the whole request, checked
+    // every second.
     http: {
       maxHeaderSize: 32 * 1024,
       headersTimeout: 10_000,
       connectionsCheckingInterval: 1_000,
-      requireHostHeader: false, // Node would answer without a body; see checkHeaders
+      requireHostHeader: false, // Node would respond without a body; see checkHeaders
     },
-    // An id may be 2,048 characters long and percent-encoded. It must reach the guard, which reads it as unknown.
+    // Even percent-encoded ids of 2,048 characters must reach the guard, which treats them as unknown.
     routerOptions: { maxParamLength: 32 * 1024 },
     schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
     // No hook runs for a path that the router can't decode.
@@ -118,7 +130,7 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   if (options.onUntrustedForwarding)
     reportUntrustedForwarding(server, options.trustedProxies, options.onUntrustedForwarding);
   if (options.proxyHeaders?.length) dropUntrustedHeaders(server, options.trustedProxies, options.proxyHeaders);
-  // `100 Continue` is sent when the body is wanted (receive.ts), not before the guard has run.
+  // `100 Continue` is sent when the body is needed, after the guard has run (request/receive.ts).
   for (const event of ['checkContinue', 'checkExpectation'])
     server.server.on(event, (request, response) => server.server.emit('request', request, response));
   server.decorateRequest('exchange', undefined);
@@ -164,7 +176,7 @@ function answerOthers(
     );
     others.answer(match, request, response, requestId).catch(() => {
       statusIfBroken = 503; // the failure is ours
-      response.destroy(); // the length was stated, so the client notices
+      response.destroy(); // the client notices, because it knows the expected length
     });
   });
 }
@@ -183,7 +195,9 @@ function mountOperation(server: FastifyInstance, operation: Operation, options: 
   });
 }
 
-/** The steps of one operation, before and after its body is received. What can be prepared is prepared once, here. */
+/**
+ * The steps before and after an operation's body is received. Prepares everything that does not depend on the request.
+ */
 function createPipeline(operation: Operation, options: ServerOptions, turns: Turns) {
   const params = listParamNames(operation.path);
   const validate = createValidator(operation, options.guardQuery(operation));
@@ -194,26 +208,26 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
     exchange.now = options.clock.now(); // receiving the body may have taken a while
     const input = validate(exchange);
     if (operation.needsWorker && !(await options.isWorkerSeen())) exchange.warnings.push('no_worker_seen');
-    const result = await runOperation(exchange, exchange.access, input, db);
+    const result = await runOperation(db, exchange.access, exchange, input);
     return hold(() => send(exchange, result, input.ignored));
   };
   return {
-    /** Runs before any of the body is read, so that a refused caller costs neither memory nor parsing. */
+    /** Runs before any of the body is read, so a refused request costs neither memory nor parsing. */
     async admit(exchange: Exchange): Promise<void> {
-      // The router accepts an empty parameter, but a path with a trailing slash does not exist.
-      if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
+      // The router accepts empty parameters.
+      if (params.some((name) => exchange.params[name] === '')) throw emptySegment();
       checkHeaders(exchange);
       try {
         exchange.access = await (hasCaller
           ? inTurn(exchange, options.nameKnownCaller(exchange), turns, () => options.guard(exchange))
           : options.guard(exchange));
       } catch (refusal) {
-        if (exchange.pausesRefusal) await turns.pauseRefusal(); // after its turn: others are looked up meanwhile
+        if (exchange.pausesRefusal) await turns.pauseRefusal(); // after its turn, so the pause blocks no other lookup
         throw refusal;
       }
       await waitToReceive(exchange, turns);
     },
-    /** Waits before the body is parsed: what is refused costs no more than receiving it. */
+    /** Waits before the body is parsed, so a refused request costs no more than receiving its body. */
     async run(exchange: Exchange): Promise<FastifyReply> {
       exchange.releaseShare = await waitToRun(exchange, turns);
       try {
@@ -227,13 +241,13 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
 }
 
 /**
- * Whatever the answer, and whether or not a route was matched: it has the security headers, no cache keeps it, and nobody
- * makes us read more than we want.
+ * Prepares every response, whether or not a route was matched: adds the security headers, disables caching, and
+ * discards an unread body up to a limit.
  */
 function prepareAnswer(securityHeaders: readonly Header[]) {
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void => {
     for (const header of securityHeaders) reply.header(header.name, header.value);
-    // What an answer contains depends on its caller, and may be a new secret.
+    // The response depends on the caller and may contain a new secret.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
     if (!hasUnreadBody(request.raw)) done();
     else
@@ -244,7 +258,7 @@ function prepareAnswer(securityHeaders: readonly Header[]) {
   };
 }
 
-/** 499, as nginx logs it: the client hung up before it had received the whole answer. */
+/** The status that nginx logs when a client closes the connection before it has received the whole response. */
 const clientClosedRequest = 499;
 
 function reportOutcomes(server: FastifyInstance, onResponse: (outcome: RequestOutcome) => void): void {
@@ -260,7 +274,7 @@ function reportOutcomes(server: FastifyInstance, onResponse: (outcome: RequestOu
     report(request, reply, reply.statusCode);
     done();
   });
-  // Fastify calls no hook for an answer that nobody receives.
+  // Fastify calls no hook if the client disconnects before the response is sent.
   server.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply;
     raw.once('close', () => {

@@ -1,5 +1,6 @@
-// Owns the building blocks of request and answer schemas, with bounds and fault types (docs/api/conventions.md#values
-// and #validation-errors). A check that is not built into zod names its fault type in `params.type`.
+// The building blocks for request and response schemas, with bounds and fault types
+// (docs/api/conventions.md#values and #validation-errors). A check that is not built into zod specifies its fault type
+// in `params.type`.
 import { z } from 'zod';
 import { idOrNull } from '../ids.ts';
 import { type UrlReason, urlFaults, vetUrl } from '../outbound/url.ts';
@@ -7,7 +8,31 @@ import { isStorableText, parseTime } from '../text.ts';
 
 const fault = (type: string, message: string) => ({ params: { type }, error: message });
 
-/** The JSON schema for the API document, if what is sent differs from what is parsed. */
+/** A field's or parameter's description in the API document. */
+export interface FieldText {
+  readonly text: string;
+  /** Omitted if the type is clear enough: a boolean, an enumeration or a nested object. */
+  readonly example?: unknown;
+  /** Marks a parameter that means the same in every operation, so the document describes it once. */
+  readonly isShared?: true;
+}
+export const fieldTexts = z.registry<FieldText>();
+
+const withText = <S extends z.ZodType>(schema: S, text: FieldText): S => {
+  const own = schema.clone();
+  fieldTexts.add(own, text);
+  return own;
+};
+
+/** A field or parameter with a description and an example value. */
+export const described = <S extends z.ZodType>(schema: S, text: string, example?: unknown): S =>
+  withText(schema, { text, example });
+
+/** Like `described`, for a query parameter that means the same in every operation. */
+export const parameter = <S extends z.ZodType>(schema: S, text: string, example?: unknown): S =>
+  withText(schema, { text, example, isShared: true });
+
+/** Sets the JSON schema for the API document, if the value that is sent differs from the parsed value. */
 const describedAs = <S extends z.ZodType>(schema: S, json: Record<string, unknown>): S => schema.meta({ json });
 
 // Lengths count code points, not UTF-16 units.
@@ -32,16 +57,16 @@ const sized = (schema: z.ZodString, min: number, max: number) =>
 const bounded = (schema: z.ZodString, min: number, max: number) => {
   const shape = sized(schema, min, max);
   return shape
-    .refine(isStorableText, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'))
+    .refine(isStorableText, fault('string_pattern_mismatch', 'must be valid Unicode text without NUL characters'))
     .meta(shape.meta() ?? {});
 };
 
 export const text = (min: number, max: number) => bounded(z.string(), min, max);
 
-/** A text that is never stored, such as a cursor: any characters. */
+/** Text that is never stored, such as a cursor. It may contain any characters. */
 export const unstoredText = (min: number, max: number) => sized(z.string(), min, max);
 
-/** A name: white space at the ends is removed before the length is checked. */
+/** A name. Leading and trailing white space is removed before the length is checked. */
 export const name = (min: number, max: number) => bounded(z.string().trim(), min, max);
 
 export const pattern = (expression: RegExp, max: number) =>
@@ -49,14 +74,14 @@ export const pattern = (expression: RegExp, max: number) =>
     .refine((value) => expression.test(value), fault('string_pattern_mismatch', `must match ${expression.source}`))
     .meta({ pattern: expression.source, maxLength: max });
 
-/** A new password: bounded, and not a common one. */
+/** A new password, with a limited length. Common passwords are rejected. */
 export const newPassword = (min: number, max: number, isCommon: (password: string) => boolean) =>
   text(min, max).refine(
     (value) => !isCommon(value),
-    fault('value_error', 'is one of the most common passwords; choose another'),
+    fault('value_error', 'is one of the most common passwords; choose a different one'),
   );
 
-/** An e-mail address: trimmed and in lower case. */
+/** An email address, trimmed and converted to lower case. */
 export const email = z
   .string()
   .trim()
@@ -64,7 +89,7 @@ export const email = z
   .refine((value) => value.length <= 254 && emailForm.test(value), fault('email_parsing', 'must be an e-mail address'))
   .meta({ format: 'email', maxLength: 254 });
 
-// One @, a local part, a domain with a dot, no white space. Only a mail can show that the address exists.
+// One @, a local part, a domain with a dot, and no white space. Only sending an email can show that an address exists.
 const emailForm = /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\.[a-z0-9-]{2,}$/;
 
 export const integer = (min: number, max: number) => z.int().min(min).max(max);
@@ -75,10 +100,10 @@ export const decimal = (places: number) =>
     .number()
     .refine(
       (value) => Number(value.toFixed(places)) === value,
-      fault('value_error', `must have at most ${places} decimals`),
+      fault('value_error', `must have at most ${places} decimal places`),
     );
 
-/** An integer in an answer, without documented bounds. */
+/** An integer in a response, without documented bounds. */
 export const count = z.int();
 
 export const list = <S extends z.ZodType>(item: S, min: number, max: number) => z.array(item).min(min).max(max);
@@ -87,7 +112,7 @@ export const list = <S extends z.ZodType>(item: S, min: number, max: number) => 
 export const distinct = <S extends z.ZodType>(items: z.ZodArray<S>, keyOf: (item: z.output<S>) => unknown) =>
   items.refine(
     (all) => new Set(all.map(keyOf)).size === all.length,
-    fault('duplicate_items', 'must not repeat an item'),
+    fault('duplicate_items', 'must not contain duplicate items'),
   );
 
 const urlFault = (reason: UrlReason) => fault(urlFaults[reason].type, urlFaults[reason].msg);
@@ -102,7 +127,7 @@ export const httpsUrl = z
   .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), urlFault('scheme'))
   .meta({ format: 'uri', maxLength: 2048 });
 
-/** A URL, checked by the rules of the outbound client. `isDecidedHere` selects the rules that apply. */
+/** A URL that is checked by the outbound client's rules. `isDecidedHere` selects the rules that apply. */
 const vettedUrl = (isDecidedHere: (reason: UrlReason) => boolean) =>
   z
     .string()
@@ -116,16 +141,18 @@ const vettedUrl = (isDecidedHere: (reason: UrlReason) => boolean) =>
     .meta({ format: 'uri', maxLength: 2048 });
 
 /**
- * A URL that the server will call: https, a public host, no credentials in it (docs/internals/outbound-requests.md).
+ * A URL that the server will call. It must use https, have a public host, and contain no credentials
+ * (docs/internals/outbound-requests.md).
  */
 export const publicHttpsUrl = vettedUrl(() => true);
 
 /**
- * A URL whose scheme, host and addresses the outbound client checks, because only it knows what the operator allows.
+ * A URL whose scheme, host and addresses the outbound client checks, because only the client knows what the operator
+ * allows.
  */
 export const urlText = vettedUrl((reason) => reason === 'form' || reason === 'length');
 
-/** An object with any fields, up to `maxBytes` as JSON. */
+/** An object with arbitrary fields, up to `maxBytes` as JSON. */
 export const freeObject = (maxBytes: number) =>
   z
     .record(z.string(), z.unknown())
@@ -136,14 +163,14 @@ export const freeObject = (maxBytes: number) =>
     .refine(
       (value) =>
         isEachValue(value, (key, inner) => isStorableText(key) && (typeof inner !== 'string' || isStorableText(inner))),
-      fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'),
+      fault('string_pattern_mismatch', 'must be valid Unicode text without NUL characters'),
     )
     .refine(
       (value) => isEachValue(value, (_key, inner) => typeof inner !== 'number' || Number.isFinite(inner)),
       fault('finite_number', 'must contain only finite numbers'), // JSON would store Infinity as null
     );
 
-/** The reference to a component of the API document that is written by hand. */
+/** A reference to a handwritten component in the API document. */
 const referTo = (component: string) => ({ $ref: `#/components/schemas/${component}` });
 
 const anyObject = () =>
@@ -152,13 +179,13 @@ const anyObject = () =>
     { params: { type: 'dict_type', checksType: true }, error: 'must be an object' },
   );
 
-/** Any object, unchanged. The operation checks it itself. */
-export const openObject = describedAs(anyObject(), { type: 'object' });
+/** Any object. It is passed on unchanged, and the operation checks it itself. */
+export const openObject = describedAs(anyObject(), { type: 'object', additionalProperties: true });
 
-/** As openObject, described by a component of the API document. */
+/** Like `openObject`, but described by a component in the API document. */
 export const objectOf = (component: string) => describedAs(anyObject(), { type: 'object', ...referTo(component) });
 
-/** An object in an answer, sent as it is, and described by a component of the API document. */
+/** A response object that is sent unchanged and described by a component in the API document. */
 export const storedObjectOf = (component: string) =>
   describedAs(z.record(z.string(), z.unknown()), { type: 'object', additionalProperties: true, ...referTo(component) });
 
@@ -171,7 +198,7 @@ function isEachValue(value: object, satisfies: (key: string, inner: unknown) => 
   return all;
 }
 
-/** A web origin as browsers send it: scheme, host and port. */
+/** A web origin in the form that browsers send: scheme, host and port. */
 export const origin = z
   .string()
   .refine(
@@ -182,50 +209,63 @@ export const origin = z
 
 export const oneOf = <const V extends readonly [string, ...string[]]>(...values: V) => z.enum(values);
 
-/** Optional; null means the same as absent. */
+/** An optional field. Null means the same as absent. */
 export const optional = <S extends z.ZodType>(schema: S) => schema.optional();
 
-/** Optional; null clears the field. */
+/** An optional field. Null clears it. */
 export const clearable = <S extends z.ZodType>(schema: S) => schema.nullable().optional();
 
 export const body = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
-/** A body that refuses unknown fields, because a misspelled one could cost money or expose data. */
+/** A body that rejects unknown fields, because a misspelt field could cost money or expose data. */
 export const strictBody = <F extends z.ZodRawShape>(fields: F) => z.strictObject(fields);
 
-/** An object in an answer: exactly these fields, named in the API document. */
+/** A response object with exactly these fields, which has a name in the API document. */
 export const answer = <F extends z.ZodRawShape>(id: string, fields: F) => z.strictObject(fields).meta({ id });
 
-/** An id in an answer that is always one of ours. The check runs in tests only, as that of every answer. */
+/** An id in a response. It is always one of our own ids. */
 export const id = z
   .string()
   .refine((value) => idOrNull(value) !== null)
   .meta({ format: 'uuid' });
 
-/** A time in an answer: ISO 8601, UTC, milliseconds, `Z`. */
+/** A time in a response, in ISO 8601 format: UTC with milliseconds and `Z`. */
 export const timestamp = z.string().meta({ format: 'date-time' });
 
-export const Success = answer('Success', { success: z.literal(true) });
+export const createdDate = described(timestamp, 'The time of creation.', '2026-11-15T09:30:00.000Z');
+export const updatedDate = described(timestamp, 'The time of the last change.', '2026-11-15T09:30:00.000Z');
 
-/** One page of a list (docs/api/conventions.md#lists). */
-export const items = <S extends z.ZodType>(item: S) =>
-  z.strictObject({ items: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
+export const Success = answer('Success', { success: described(z.literal(true), 'Always true.') });
+
+/** A page of a list (docs/api/conventions.md#lists). */
+export const items = <S extends z.ZodType>(item: S, text = anyItems) =>
+  z.strictObject({
+    items: described(z.array(item), text),
+    next_cursor: described(
+      z.string().nullable(),
+      'The cursor of the next page, for 24 hours; null on the last page.',
+      'b0R4Zk1hUTJ5',
+    ),
+    has_more: described(z.boolean(), 'Whether there are more.'),
+  });
+
+const anyItems = 'The items of the page, newest first unless stated otherwise.';
 
 // Query values arrive as text.
 
 export const query = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
-/** A query with further parameters, which the operation checks itself. */
+/** A query that may have more parameters, which the operation checks itself. */
 export const openQuery = <F extends z.ZodRawShape>(fields: F) => z.looseObject(fields);
 
-/** A query that refuses unknown parameters: a filter without effect would show more than was asked for. */
+/** A query that rejects unknown parameters, because ignoring a filter would return more than was requested. */
 export const strictQuery = <F extends z.ZodRawShape>(fields: F) => z.strictObject(fields);
 
 export const queryInteger = (min: number, max: number) =>
   describedAs(
     z
       .string()
-      .refine((value) => /^-?\d+$/.test(value), fault('int_parsing', 'must be an integer in decimal digits'))
+      .refine((value) => /^-?\d+$/.test(value), fault('int_parsing', 'must be a decimal integer'))
       .transform(Number)
       .pipe(integer(min, max)),
     { type: 'integer', minimum: min, maximum: max },
@@ -239,12 +279,12 @@ export const queryFlag = describedAs(
   { type: 'boolean' },
 );
 
-/** Whatever is sent. A parameter that was sent twice is a list. For operations without a 422. */
+/** Accepts any value, for operations without a 422. A repeated parameter becomes a list. */
 export const queryAnything = describedAs(z.custom<string | readonly string[]>(() => true).optional(), {
   type: 'string',
 });
 
-/** A time with `Z`, an offset or no zone, which means UTC; cut to milliseconds. */
+/** A time with `Z`, with an offset, or without a zone, which means UTC. It is truncated to milliseconds. */
 export const queryTime = describedAs(
   z
     .string()
@@ -256,7 +296,7 @@ export const queryTime = describedAs(
   { type: 'string', format: 'date-time' },
 );
 
-/** JSON as text, described by a component of the API document. The operation parses it itself. */
+/** JSON text, described by a component in the API document. The operation parses it itself. */
 export const queryJson = (component: string) =>
   describedAs(z.string(), { type: 'string', contentMediaType: 'application/json', contentSchema: referTo(component) });
 
@@ -264,7 +304,7 @@ export const queryJson = (component: string) =>
 export const queryWords = <const V extends string>(...known: readonly V[]) =>
   queryWordsOf((word): word is V => known.includes(word as V), known.join(', '));
 
-/** As queryWords, for words that can't be listed. `expected` names them after "comma-separated list of:". */
+/** Like `queryWords`, for words that can't be listed. `expected` is shown after "a comma-separated list of:". */
 export const queryWordsOf = <const V extends string>(isKnown: (word: string) => word is V, expected: string) =>
   describedAs(
     z
@@ -274,12 +314,16 @@ export const queryWordsOf = <const V extends string>(isKnown: (word: string) => 
         fault('enum', `must be a comma-separated list of: ${expected}`),
       )
       .transform((value) => splitWords(value).filter(isKnown)),
-    { type: 'string', description: `Comma-separated list of: ${expected}.` },
+    { type: 'string' },
   );
 
 const splitWords = (value: string): string[] => value.split(',').filter(Boolean);
 
 export const pageQuery = {
-  limit: queryInteger(1, 100).default(50),
-  cursor: z.string().optional(),
+  limit: parameter(queryInteger(1, 100).default(50), 'The maximum number of items per page.', 50),
+  cursor: parameter(
+    z.string().optional(),
+    'The `next_cursor` of the previous page, valid for 24 hours with the same filters; leave it out for the first page.',
+    'b0R4Zk1hUTJ5',
+  ),
 };

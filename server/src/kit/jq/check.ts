@@ -1,12 +1,12 @@
-// Owns checking filters: first the names in them, then compiling many of them in one program.
+// Checks filters: names are checked first, and then many filters are compiled as one program.
 import type { FilterToCheck } from './program.ts';
 import { scanFilter } from './scan.ts';
 
-/** Errors by the place of the filter, none if all compile; or compiling took too much time or memory. */
+/** Errors by filter index, or 'too_complex' if compiling took too much time or memory. Empty if all filters compile. */
 export type CompileResult = ReadonlyMap<number, string> | 'too_complex';
 type Compile = (filters: readonly FilterToCheck[]) => Promise<CompileResult>;
 
-/** For each filter, why it can't be used, or undefined. */
+/** Returns, for each filter, the reason why it can't be used, or undefined if it can. */
 export async function checkFilters(
   filters: readonly FilterToCheck[],
   compile: Compile,
@@ -29,13 +29,15 @@ const at = <Item>(items: readonly Item[], place: number): Item => {
   return item;
 };
 
-/** Names that are forbidden, and what would make a filter end within another one's brackets. */
+/**
+ * Finds forbidden names, and unbalanced brackets or strings, which would let a filter escape its enclosing brackets.
+ */
 function findNameProblem(filter: string): string | undefined {
   if (filter.includes('\0')) return 'must not contain a NUL character';
-  if (Buffer.byteLength(filter) > maxFilterBytes) return `must have at most ${maxFilterBytes} bytes`;
+  if (Buffer.byteLength(filter) > maxFilterBytes) return `must be at most ${maxFilterBytes} bytes long`;
   const { forbidden, isBalanced } = scanFilter(filter);
   if (forbidden.length > 0) return `must not use ${forbidden.join(', ')}`;
-  if (!isBalanced) return 'must be valid jq: a bracket or a string does not end, or ends before it begins';
+  if (!isBalanced) return 'must be valid jq: unbalanced brackets or `end`, or an unterminated string';
   return undefined;
 }
 
@@ -58,11 +60,11 @@ function* splitIntoChunks(places: readonly number[], filters: readonly FilterToC
 }
 
 const maxRounds = 20;
-const tooComplex = 'must not take so much time or memory to compile';
+const tooComplex = 'is too complex to compile within the time and memory limits';
 
 /**
- * jq reports all unknown names at once, but only the first error of syntax. So filters with an error are left out, and the
- * others are compiled again. A program that takes too long is split, to find the filter that is to blame.
+ * jq reports all unknown names together, but only the first syntax error, so filters with an error are removed and the
+ * others are compiled again. A program that takes too long is split to find the filter responsible.
  */
 async function findProblems(filters: readonly FilterToCheck[], compile: Compile): Promise<Map<number, string>> {
   const problems = new Map<number, string>();
@@ -85,4 +87,4 @@ async function findProblems(filters: readonly FilterToCheck[], compile: Compile)
   return problems;
 }
 
-const notChecked = 'is not checked yet, because too many other expressions have errors';
+const notChecked = 'is still unchecked, because too many other expressions contain errors';

@@ -1,4 +1,4 @@
-// Owns what is sent to jq to evaluate filters, and reading its answer.
+// Builds jq calls that evaluate filters, and reads their results.
 import type { Outcome } from './pool.ts';
 import { writeEvaluation } from './program.ts';
 import { scanFilter } from './scan.ts';
@@ -8,26 +8,26 @@ export type JqFailure = 'failed' | 'timeout' | 'memory' | 'busy' | 'too_large';
 export interface JqError {
   readonly error: string;
   readonly kind: JqFailure;
-  /** Which of the filters failed, if one of them did. */
+  /** The index of the filter that failed, if known. */
   readonly index?: number;
 }
 
 export interface JqData {
   /** The value of `.`. */
   readonly input: unknown;
-  /** By name, without `$`. Those that no filter uses are not sent to jq. */
+  /** Values by name, without `$`. Variables that no filter uses are not sent to jq. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Whose call it is, such as the id of a workspace: owners take turns. */
+  /** The call's owner, such as a workspace id. Owners take turns. */
   readonly owner?: string;
-  /** Texts that no error message may contain, such as the values of secrets. */
+  /** Texts that must not appear in error messages, such as secret values. */
   readonly secrets?: readonly string[];
 }
 
 export const maxBytes = 1024 * 1024;
-const maxProgramBytes = 256 * 1024; // jq copies the program to its stack, which has 1 MiB
+const maxProgramBytes = 256 * 1024; // jq copies the program to its 1 MiB stack
 const maxErrorLength = 200;
 
-/** Returns undefined if it is too large. */
+/** Returns undefined if the call is too large. */
 export function writeCall(
   filters: readonly string[],
   { input, variables }: JqData,
@@ -46,11 +46,11 @@ function listUsedVariables(
   return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
 }
 
-// JSON.stringify escapes surrogates that are not part of a pair, and no others. jq does not accept them.
+// JSON.stringify escapes only unpaired surrogates. jq does not accept these escapes.
 const escapes = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 const unpairedLength = String.raw`\ud800`.length;
 
-/** Returns undefined if the value is too large, or nested too deeply. */
+/** Returns undefined if the value is too large or nested too deeply. */
 function serialize(value: unknown): string | undefined {
   try {
     const json = JSON.stringify(value);
@@ -65,13 +65,13 @@ function serialize(value: unknown): string | undefined {
 
 export const tooLarge: JqError = {
   kind: 'too_large',
-  error: 'The data of the expression, or its result, is larger than 1 MiB.',
+  error: "The expression's data (its input and variables) or its result is larger than 1 MiB.",
 };
 const timeout: JqError = { kind: 'timeout', error: 'The expression took more than 250 ms.' };
-const busy: JqError = { kind: 'busy', error: 'Too many expressions wait to be evaluated.' };
+const busy: JqError = { kind: 'busy', error: 'Too many expressions are waiting to be evaluated.' };
 const outOfMemory: JqError = {
   kind: 'memory',
-  error: 'The expression needs more than 64 MiB, or is nested too deeply.',
+  error: 'The expression needs more than 64 MiB of memory, or is nested too deeply.',
 };
 
 export function readOutcome(outcome: Outcome, secrets: readonly string[]): { readonly values: unknown[] } | JqError {
@@ -84,11 +84,11 @@ export function readOutcome(outcome: Outcome, secrets: readonly string[]): { rea
   if (results === undefined) return outOfMemory;
   const index = results.findIndex((result) => result.length > 1);
   if (index >= 0) return { kind: 'failed', error: shorten(toText(results[index]?.[1]), secrets), index };
-  // A `break` that a filter made up itself leaves the result empty.
+  // If a filter simulates a `break`, its result is empty.
   return { values: results.map(([value]) => value ?? null) };
 }
 
-/** Undefined if jq has left out values that are nested too deeply. */
+/** Returns undefined if jq omitted values that are nested too deeply. */
 function parseResults(stdout: string): [value?: unknown, message?: unknown][] | undefined {
   try {
     return JSON.parse(stdout);
@@ -102,12 +102,13 @@ const toText = (message: unknown): string => (typeof message === 'string' ? mess
 const minSecretLength = 4;
 
 /**
- * The beginning of a message, without secrets. jq cuts values in its messages, so the beginning of a secret counts as the
- * secret. A message may have 1 MiB and is chosen by the definition: only what can be shown is searched.
+ * Returns the beginning of a message, without secrets. jq truncates values in its messages, so even the beginning of a
+ * secret is hidden. The filter's author controls the message, which may be 1 MiB long, so only the part that may be
+ * shown is searched.
  */
 function shorten(message: string, secrets: readonly string[]): string {
   const isCut = message.length > maxErrorLength;
-  // Long enough to recognise a secret that begins with the last character that is shown.
+  // Long enough to recognise a secret that starts at the last shown character.
   const text = message.slice(0, maxErrorLength + minSecretLength);
   const isHidden = findBeginnings(text, secrets);
   let shown = '';
@@ -118,7 +119,7 @@ function shorten(message: string, secrets: readonly string[]): string {
   return isCut ? `${shown.toWellFormed()}…` : shown;
 }
 
-/** For each character, whether it is part of the beginning of a secret. */
+/** Returns, for each character, whether it belongs to the beginning of a secret. */
 function findBeginnings(text: string, secrets: readonly string[]): readonly boolean[] {
   const isFound = new Array<boolean>(text.length).fill(false);
   for (const secret of secrets) {
@@ -131,11 +132,12 @@ function findBeginnings(text: string, secrets: readonly string[]): readonly bool
 }
 
 /**
- * For each character of the text, the length of the longest beginning of `pattern` that ends there, by the algorithm of Knuth,
- * Morris and Pratt. Example: of `aab` in `aaab`, 1 2 2 3.
+ * Returns, for each character in the text, the length of the longest prefix of `pattern` that ends there, using the
+ * Knuth-Morris-Pratt algorithm. Example: for `aab` in `aaab`, the result is 1, 2, 2, 3.
  */
 function measureBeginnings(pattern: string, text: string): number[] {
-  // The same for the pattern in itself, from its second character on: where to go on if the next character differs.
+  // The same lengths for the pattern itself, from its second character on. They determine where to continue after a
+  // mismatch.
   const shorter = [0];
   const follow = (length: number, character: string | undefined): number => {
     let kept = length;

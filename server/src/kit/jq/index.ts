@@ -1,5 +1,5 @@
-// Owns jq, the language of expressions: checking filters and evaluating them, in threads, within bounds of time and memory
-// (docs/api/workflows.md#expressions). It evaluates no JavaScript, and what it runs reaches nothing outside.
+// Jq, the expression language: filters are checked and evaluated in threads, with limits on time and memory
+// (docs/api/workflows.md#expressions). No JavaScript is evaluated, and filters can't access anything but their data.
 import { type CompileResult, checkFilters } from './check.ts';
 import { type JqData, type JqError, maxBytes, readOutcome, tooLarge, writeCall } from './evaluate.ts';
 import { followPaths } from './paths.ts';
@@ -7,11 +7,14 @@ import { createPool, type PoolLimits } from './pool.ts';
 import { type FilterToCheck, readCompileErrors, writeCompilation } from './program.ts';
 
 export interface Jq {
-  /** Returns why the filter can't be used with these variables (`must …`), or undefined. May throw `JqBusy`. */
+  /**
+   * Returns the reason why the filter can't be used with these variables (`must …`), or undefined if it can. May throw
+   * `JqBusy`.
+   */
   check(filter: string, variables: readonly string[], owner?: string): Promise<string | undefined>;
-  /** The same for many filters, in few calls. */
+  /** Like `check`, but checks many filters in few calls. */
   checkAll(filters: readonly FilterToCheck[], owner?: string): Promise<(string | undefined)[]>;
-  /** The first output of each filter, null if it has none. Throws the reason of the signal if that aborts. */
+  /** Returns each filter's first output, or null if it has none. Throws the signal's reason if the signal aborts. */
   evaluate(
     filters: readonly string[],
     data: JqData,
@@ -20,7 +23,7 @@ export interface Jq {
   close(): Promise<void>;
 }
 
-/** Too many filters wait for jq. The caller may try again. */
+/** Thrown when too many filters are waiting for jq. The caller can try again. */
 export class JqBusy extends Error {}
 
 const defaultLimits: PoolLimits = {
@@ -34,7 +37,7 @@ const defaultLimits: PoolLimits = {
   maxIdleMs: 60_000,
 };
 
-/** One per process. Its threads start when they are first needed. */
+/** Call this once per process. Threads start when they are first needed. */
 export function openJq(limits: Partial<PoolLimits> = {}): Jq {
   const pool = createPool({ ...defaultLimits, ...limits });
 
@@ -44,7 +47,7 @@ export function openJq(limits: Partial<PoolLimits> = {}): Jq {
     if ('failure' in outcome && outcome.failure === 'busy') throw new JqBusy();
     if (!('exitCode' in outcome)) return 'too_complex';
     const errors = readCompileErrors(outcome.stderr, compilation);
-    // jq names no place if its parser needs too much memory.
+    // jq reports no location if its parser runs out of memory.
     return outcome.exitCode !== 0 && errors.size === 0 ? 'too_complex' : errors;
   }
   const checkAll: Jq['checkAll'] = (filters, owner = '') => checkFilters(filters, (some) => compile(some, owner));

@@ -1,13 +1,13 @@
-// Owns an instance of jq: its memory before and after a call.
+// A jq instance: its memory before and after a call.
 import { type Jq, loadJq } from 'jq-wasm';
 
 export interface Instance {
   readonly jq: Jq;
   readonly memory: WebAssembly.Memory;
-  /** The memory before the first call, up to its last byte that is not zero. */
+  /** The memory before the first call, up to the last non-zero byte. */
   readonly initial: Uint8Array;
   readonly initialBytes: number;
-  /** Whose call was the last, if there was one. */
+  /** The last call's owner, if there has been a call. */
   owner: string | undefined;
 }
 
@@ -32,9 +32,9 @@ function copyUsed({ buffer }: WebAssembly.Memory): Uint8Array {
 }
 
 /**
- * Makes the instance as it was before the call. jq's stack lies above its static data, without a guard between the two: a
- * deep recursion may write over that data, and calls of others would read it. A new instance takes longer than most calls,
- * so it is made only if the memory has grown, which can't be undone.
+ * Restores the instance to its initial state. jq's stack lies above its static data, with no guard in between. Deep
+ * recursion may overwrite that data, which other owners' calls would then read. Memory can't shrink, so a new instance
+ * is created if it has grown. Otherwise, the instance is reused, because creating one takes longer than most calls.
  */
 export async function resetInstance(instance: Instance, module: WebAssembly.Module): Promise<Instance> {
   if (instance.memory.buffer.byteLength > instance.initialBytes) return loadInstance(module);
@@ -43,9 +43,9 @@ export async function resetInstance(instance: Instance, module: WebAssembly.Modu
 }
 
 /**
- * Before a call of this owner, after a reset. The data of earlier calls is still in the memory that calls allocate, where a program of
- * another owner must not find it. To remove it takes milliseconds, as long as many a call. Without a name, each owner is
- * another one.
+ * Prepares a reset instance for a call by this owner. Data from earlier calls remains in the memory that calls
+ * allocate, and another owner's program must not find it there. Clearing the memory takes milliseconds, as long as many
+ * calls, so it is done only if the owner changes. An empty name always counts as a different owner.
  */
 export function changeOwner(instance: Instance, owner: string): void {
   if (instance.owner !== undefined && (owner === '' || owner !== instance.owner))

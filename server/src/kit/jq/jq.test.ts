@@ -1,9 +1,10 @@
-// Expressions are evaluated within their bounds of time and memory, and reach nothing outside.
+// Tests that expressions are evaluated within time and memory limits, and can't access anything but their data.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { someOf } from '../../../test/support/cases.ts';
+import { measureLeastCpuMs } from '../../../test/support/cpu.ts';
 import { type Jq, openJq } from './index.ts';
 import { changeOwner, loadInstance, resetInstance } from './instance.ts';
 import { followPaths } from './paths.ts';
@@ -35,7 +36,7 @@ describe('evaluate', () => {
     expect(await evaluate('error(null)')).toEqual({ kind: 'failed', index: 0, error: 'null' });
   });
 
-  it('answers an error that is not one of the filter, and goes on', async () => {
+  it('answers an error that is not one of the filter, and continues', async () => {
     expect(await evaluate('error({__jq: 0})')).toEqual({ values: [null] });
     expect(await evaluate('1 +')).toMatchObject({ kind: 'failed' });
     expect(await evaluate('1')).toEqual({ values: [1] });
@@ -97,8 +98,10 @@ describe('evaluate', () => {
   });
 
   it('ends a filter that uses too much CPU time, and answers the next one', async () => {
-    for (const filter of ['def f: f; f', '[range(1e9)]', '"a" * 60 + "b" | test("(a+)+$")', 'last(range(1e9))'])
+    for (const filter of ['def f: f; f', '"a" * 60 + "b" | test("(a+)+$")', 'last(range(1e9))'])
       expect(await evaluate(filter)).toMatchObject({ kind: 'timeout' });
+    // This one needs more and more memory, too. Which limit it reaches first depends on how busy the machine is.
+    expect(await evaluate('[range(1e9)]')).toMatchObject({ kind: expect.stringMatching(/^(timeout|memory)$/) });
     expect(await evaluate('1')).toEqual({ values: [1] });
   });
 
@@ -113,12 +116,12 @@ describe('evaluate', () => {
   });
 
   it('leaves no trace of a call that used much memory', async () => {
-    // The first call needs about 250 ms, most of it to get the memory.
+    // The first call takes about 250 ms, mostly to allocate memory.
     const alone = openJq({ threads: 1, maxCpuMs: 2_000 });
     const run = (filter: string) => alone.evaluate([filter], { input: null, variables: {} });
     for (let round = 0; round < 3; round += 1) {
       expect(await run('"x" * 30000000 | length')).toEqual({ values: [30_000_000] });
-      // Deep values fill the stack of jq, up to the point where it fails.
+      // Deep values fill jq's stack until it fails.
       for (const depth of [2_000, 4_000, 6_000, 8_000])
         await run(`reduce range(${depth}) as $i (null; [.]) | tojson | length`);
       expect(await run('[1, "a", {b: 2}] | tojson | fromjson | .[2].b, ("x" | test("X"; "i"))')).toEqual({
@@ -133,7 +136,7 @@ describe('evaluate', () => {
     const large = 'x'.repeat(1024 * 1024);
     expect(await evaluate('1', large)).toMatchObject({ kind: 'too_large' });
     expect(await evaluate('$v | 1', null, { v: large })).toMatchObject({ kind: 'too_large' });
-    expect(await evaluate('1', null, { v: large })).toEqual({ values: [1] }); // not used, so not sent
+    expect(await evaluate('1', null, { v: large })).toEqual({ values: [1] }); // not sent, because it is not used
     expect(await evaluate('"x" * 1048577')).toMatchObject({ kind: 'too_large' });
     expect(await evaluate('"é" * 600000')).toMatchObject({ kind: 'too_large' });
     expect(await evaluate('length', 'x'.repeat(1_000_000))).toEqual({ values: [1_000_000] });
@@ -244,7 +247,7 @@ describe('evaluate', () => {
     for (const answer of await Promise.all(answers)) expect('values' in answer || answer.kind === 'busy').toBe(true);
   });
 
-  it('takes turns between owners, so that one does not delay another', async () => {
+  it('takes turns between owners, so one does not delay another', async () => {
     const order: string[] = [];
     const run = async (owner: string, filter: string, within: Jq) => {
       await within.evaluate([filter], { input: null, variables: {}, owner });
@@ -276,18 +279,18 @@ describe('check', () => {
 
   it('says what is wrong and where, without repeating the filter', async () => {
     const expected: [string, string][] = [
-      ['$y', 'must not use a variable that does not exist here, at line 1, column 1'],
-      ['.a |\n foo', 'must not use a function that does not exist with this number of arguments, at line 2, column 2'],
-      ['1 2', 'must be valid jq: there is a mistake at line 1, column 3'],
-      ['1 +', 'must be valid jq: it is empty, or ends where more is expected'],
-      ['', 'must be valid jq: it is empty, or ends where more is expected'],
-      ['break $f', 'must be valid jq: break has no label at line 1, column 1'],
-      ['1) , (2', 'must be valid jq: a bracket or a string does not end, or ends before it begins'],
-      ['"\\(1"', 'must be valid jq: a bracket or a string does not end, or ends before it begins'],
-      ['if 1 then 2', 'must be valid jq: a bracket or a string does not end, or ends before it begins'],
+      ['$y', 'must be valid jq: undefined variable at line 1, column 1'],
+      ['.a |\n foo', 'must be valid jq: undefined function or wrong number of arguments at line 2, column 2'],
+      ['1 2', 'must be valid jq: syntax error at line 1, column 3'],
+      ['1 +', 'must be valid jq: the expression is empty or incomplete'],
+      ['', 'must be valid jq: the expression is empty or incomplete'],
+      ['break $f', 'must be valid jq: break to an undefined label at line 1, column 1'],
+      ['1) , (2', 'must be valid jq: unbalanced brackets or `end`, or an unterminated string'],
+      ['"\\(1"', 'must be valid jq: unbalanced brackets or `end`, or an unterminated string'],
+      ['if 1 then 2', 'must be valid jq: unbalanced brackets or `end`, or an unterminated string'],
       ['"\0"', 'must not contain a NUL character'],
-      [`"${'x'.repeat(16_384)}"`, 'must have at most 16384 bytes'],
-      ['-'.repeat(16_000), 'must not be nested so deeply'],
+      [`"${'x'.repeat(16_384)}"`, 'must be at most 16384 bytes long'],
+      ['-'.repeat(16_000), 'is nested too deeply'],
       ['env', 'must not use env'],
       ['$ENV | input', 'must not use $ENV, input'],
     ];
@@ -307,7 +310,7 @@ describe('check', () => {
   it('finds the filter that takes too long to compile', async () => {
     const slow = `def f(g): g; ${'f('.repeat(3_000)}1${')'.repeat(3_000)}`;
     const problems = await jq.checkAll(['.a', slow, '.b'].map((filter) => ({ filter, variables: [] })));
-    expect(problems).toEqual([undefined, expect.stringMatching(/^must /), undefined]);
+    expect(problems).toEqual([undefined, expect.stringMatching(/^is too complex /), undefined]);
   });
 
   it('never throws, and what it accepts compiles', async () => {
@@ -418,12 +421,13 @@ describe('scanFilter', () => {
   });
 
   it('takes time in proportion to the filter', () => {
-    for (const part of ['$ ', 'a', '#', '# ', '"', '\\', 'a::', '{', '"\\(', '1.', ' ', '$secrets ', '$a\n'])
-      for (const filter of [part.repeat(131_072 / part.length)]) {
-        const startedAt = performance.now();
-        scanFilter(filter);
-        expect([part, performance.now() - startedAt < 500]).toEqual([part, true]);
-      }
+    for (const part of ['$ ', 'a', '#', '# ', '"', '\\', 'a::', '{', '"\\(', '1.', ' ', '$secrets ', '$a\n']) {
+      const filter = part.repeat(131_072 / part.length);
+      expect(
+        measureLeastCpuMs(() => scanFilter(filter)),
+        part,
+      ).toBeLessThan(500);
+    }
   });
 });
 
@@ -431,7 +435,7 @@ describe('changeOwner', () => {
   it.each([
     ['a', 'b'],
     ['', ''],
-  ])('leaves nothing of what a call of "%s" has read to "%s", and jq goes on', async (first, second) => {
+  ])('leaves nothing of what a call of "%s" has read to "%s", and jq continues', async (first, second) => {
     const module = await getJqModule();
     const secret = 'sk_live_0123456789';
     let instance = await loadInstance(module);

@@ -1,17 +1,18 @@
-// Owns filters that only follow names, as `.order.id` and `$context.total`. Most filters do, and they need no jq, which takes
-// milliseconds for each call. The result is the one that jq has; whatever is not that simple is left to jq.
+// Filters that only follow names, such as `.order.id` and `$context.total`. Most filters are of this kind, and
+// evaluating them here saves a jq call, which takes milliseconds. The result is the same as jq's. All other filters are
+// left to jq.
 import { maxBytes } from './evaluate.ts';
 
 const name = '[A-Za-z_][A-Za-z0-9_]*';
 const pathForm = new RegExp(`^\\s*(?:\\.|(\\$${name})?((?:\\.${name})+)|(\\$${name}))\\s*$`);
 
-const maxBytesPerUnit = 3; // of UTF-8
+const maxBytesPerUnit = 3; // in UTF-8
 
-/** `json` is `[input, variables]`, as it would be sent to jq. Returns undefined if jq is needed. */
+/** `json` is `[input, variables]`, as it would be sent to jq. Returns undefined if the filters need jq. */
 export function followPaths(filters: readonly string[], json: string): unknown[] | undefined {
   const paths = filters.map(readPath);
   if (!paths.every((path) => path !== undefined)) return undefined;
-  // Together the results must not be larger than jq's may be.
+  // The combined results must not exceed the limit on the size of jq's results.
   if (json.length * filters.length > maxBytes / maxBytesPerUnit) return undefined;
   const [input, variables] = JSON.parse(json) as [unknown, Readonly<Record<string, unknown>>];
   const values = paths.map(({ variable, names }) => {
@@ -22,7 +23,7 @@ export function followPaths(filters: readonly string[], json: string): unknown[]
 }
 
 interface Path {
-  /** Undefined: the path begins at the input. */
+  /** Undefined if the path starts at the input. */
   readonly variable: string | undefined;
   readonly names: readonly string[];
 }
@@ -34,7 +35,10 @@ function readPath(filter: string): Path | undefined {
   return { variable: (base ?? only)?.slice(1), names: names.split('.').slice(1) };
 }
 
-/** A name that is missing is null, as everything in null is. Undefined: jq knows what to say. */
+/**
+ * The value of a missing name is null, and so is the value of any name in null. Returns undefined if jq would report an
+ * error.
+ */
 function follow(value: unknown, names: readonly string[]): unknown {
   let at = value;
   for (const name of names) {

@@ -1,5 +1,5 @@
-// Owns the threads that run jq: they start when they are needed, take one call at a time, and are ended and replaced if a call
-// uses too much CPU time or memory. Owners of calls take turns.
+// The threads that run jq. They start when needed, run one call at a time, and are terminated and replaced if a
+// call uses too much CPU time or memory. Owners take turns.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { createFairGate, GateClosed } from '../fair-gate.ts';
@@ -9,7 +9,7 @@ export interface Call {
   readonly number: number;
   readonly owner: string;
   readonly program: string;
-  /** JSON. */
+  /** JSON text. */
   readonly input: string;
 }
 
@@ -20,7 +20,7 @@ export type Answer =
 
 export interface ThreadData {
   readonly module: WebAssembly.Module;
-  /** Written by the thread when it begins a call: the call's number, and the CPU time of the thread in microseconds. */
+  /** The thread writes the call's number and its own CPU time in microseconds here when it starts a call. */
   readonly meter: Float64Array;
   readonly maxOutputBytes: number;
 }
@@ -29,15 +29,15 @@ export type Outcome = Answer | { readonly failure: 'timeout' | 'busy' | 'aborted
 
 export interface PoolLimits {
   readonly threads: number;
-  /** CPU time of the thread. A thread that waits for a busy machine uses none. */
+  /** The maximum CPU time per call. A thread that waits because the machine is busy uses no CPU time. */
   readonly maxCpuMs: number;
-  /** Time by the clock, after which the machine counts as too busy for the call. */
+  /** The elapsed time after which the machine is considered too busy for the call. */
   readonly maxElapsedMs: number;
   readonly maxOutputBytes: number;
   readonly maxWaiting: number;
   readonly maxWaitingOfOwner: number;
   readonly maxWaitMs: number;
-  /** A thread that has been idle for so long ends. */
+  /** How long a thread may be idle before it is terminated. */
   readonly maxIdleMs: number;
 }
 
@@ -54,7 +54,7 @@ interface Thread {
 
 export function createPool(limits: PoolLimits): Pool {
   const { threads, maxWaitingOfOwner, maxWaitMs } = limits;
-  // One call of an owner at a time, so that no owner can hold all threads.
+  // An owner has at most one running call, so no owner can occupy all threads.
   const gate = createFairGate({ inAll: threads, perOwner: 1, maxWaitingOfOwner, maxWaitMs });
   const idle: Thread[] = [];
   const all = new Set<Thread>();
@@ -84,7 +84,7 @@ export function createPool(limits: PoolLimits): Pool {
     if (signal?.aborted) return { failure: 'aborted' };
     if (isClosed) return { failure: 'busy' };
     const thread = takeIdle() ?? (await start());
-    if (!all.has(thread)) return { failure: 'busy' }; // it was ended while it started
+    if (!all.has(thread)) return { failure: 'busy' }; // the thread ended while starting
     calls += 1;
     const outcome = await ask(thread, { ...call, number: calls }, limits, signal);
     if ('failure' in outcome || 'trap' in outcome || isClosed) await end(thread);
@@ -105,7 +105,7 @@ export function createPool(limits: PoolLimits): Pool {
     thread.idleTimer.unref();
   }
 
-  /** Waits until the thread is ready, so that its start does not count as time of the first call. */
+  /** Waits until the thread is ready, so its startup does not count towards the first call. */
   async function start(): Promise<Thread> {
     const thread = await startThread(limits.maxOutputBytes);
     all.add(thread);
@@ -144,19 +144,19 @@ async function startThread(maxOutputBytes: number): Promise<Thread> {
   const worker = new Worker(new URL('thread.ts', import.meta.url), {
     workerData,
     env: {},
-    // What jq prints when it aborts is not for our log.
+    // If jq aborts, its output must not reach our log.
     stdout: true,
     stderr: true,
   });
   worker.stdout.resume();
   worker.stderr.resume();
   worker.unref();
-  // An error while no call runs must not end the process.
+  // An error while no call is running must not end the process.
   worker.on('error', () => {});
   return { worker, meter };
 }
 
-/** Resolves once, with whatever happens first. */
+/** Resolves on the first event: a reply, the thread's exit, an abort or an exceeded limit. */
 function ask(thread: Thread, call: Call, limits: PoolLimits, signal?: AbortSignal): Promise<Outcome> {
   const { worker } = thread;
   const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -175,7 +175,9 @@ function ask(thread: Thread, call: Call, limits: PoolLimits, signal?: AbortSigna
   });
 }
 
-/** Reports a call that uses too much CPU time, or takes much longer than that. Returns what stops watching. */
+/**
+ * Reports a call that uses too much CPU time or takes too long overall. Returns a function that stops the monitoring.
+ */
 function watch(thread: Thread, call: Call, limits: PoolLimits, report: (outcome: Outcome) => void): () => void {
   const startedAt = performance.now();
   let isWatching = true;
@@ -200,7 +202,7 @@ function watch(thread: Thread, call: Call, limits: PoolLimits, report: (outcome:
 }
 
 async function readCpuMs({ worker, meter }: Thread, call: Call): Promise<number> {
-  if (meter[0] !== call.number) return 0; // the thread has not begun it
+  if (meter[0] !== call.number) return 0; // the thread has not yet started the call
   const { user, system } = await worker.cpuUsage();
   return (user + system - (meter[1] ?? 0)) / 1000;
 }

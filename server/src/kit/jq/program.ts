@@ -1,10 +1,10 @@
-// Owns the jq programs that are run: many filters in one program, with their variables, and with what is forbidden replaced by
-// errors. Scanning refuses forbidden names first; the replacement holds even if the scan has missed one.
+// The jq programs that are run. A program combines many filters with their variables. Scanning has already
+// rejected forbidden functions, but in case it misses one, the program also replaces them with errors.
 import { forbiddenFunctions, forbiddenVariable } from './scan.ts';
 
 export interface FilterToCheck {
   readonly filter: string;
-  /** The names of the variables that it may use, without `$`. */
+  /** The names of the variables that the filter may use, without `$`. */
   readonly variables: readonly string[];
 }
 
@@ -15,12 +15,12 @@ const shadows = [...forbiddenFunctions]
   .join(' ');
 const prelude = ` ${shadows} null as $${forbiddenVariable} | `;
 
-// The filter may end in a comment, which a backslash continues on the next line.
+// The filter may end with a comment, and a trailing backslash would continue the comment on the next line.
 const enclose = (filter: string): string => `(\n${filter}\n\n)`;
 
 /**
- * A program whose input is `[input, {name: value, …}]`, and whose output has, for each filter, either `[value]`, its first
- * output, or `[null, message]`.
+ * Returns a program whose input is `[input, {name: value, …}]`. Its output is a list with an element for each filter:
+ * either `[value]` with the filter's first output, or `[null, message]`.
  */
 export function writeEvaluation(filters: readonly string[], variables: readonly string[]): string {
   const bindings = variables.map((name) => `$${name}`).join(',');
@@ -30,11 +30,11 @@ export function writeEvaluation(filters: readonly string[], variables: readonly 
 
 export interface Compilation {
   readonly program: string;
-  /** For each filter, its first line and its last line in the program; lines count from 1. */
+  /** Each filter's first and last line in the program. Lines start at 1. */
   readonly lines: readonly (readonly [first: number, last: number])[];
 }
 
-/** A program that compiles if the filters do, and does nothing. */
+/** Returns a program that does nothing, but that compiles only if all filters compile. */
 export function writeCompilation(filters: readonly FilterToCheck[]): Compilation {
   const lines: [number, number][] = [];
   let program = `${prelude}empty`;
@@ -51,7 +51,10 @@ export function writeCompilation(filters: readonly FilterToCheck[]): Compilation
 
 const messageForm = /^jq: error: (.*) at <top-level>, line (\d+), column (\d+):$/;
 
-/** The first error of each filter, by its place in `lines`. The names in jq's messages are the caller's, so none is shown. */
+/**
+ * Returns each filter's first error, by index in `lines`. Names in jq's messages come from the caller, so they are not
+ * shown.
+ */
 export function readCompileErrors(stderr: string, { lines }: Compilation): Map<number, string> {
   const errors = new Map<number, string>();
   for (const text of stderr.split('\n')) {
@@ -68,13 +71,13 @@ export function readCompileErrors(stderr: string, { lines }: Compilation): Map<n
   return errors;
 }
 
-const endsEarly = 'must be valid jq: it is empty, or ends where more is expected';
+const endsEarly = 'must be valid jq: the expression is empty or incomplete';
 
 function describeError(message: string, where: string): string {
-  if (/^\$\*label-/.test(message)) return `must be valid jq: break has no label at ${where}`;
-  if (/^\$.* is not defined$/.test(message)) return `must not use a variable that does not exist here, at ${where}`;
+  if (/^\$\*label-/.test(message)) return `must be valid jq: break to an undefined label at ${where}`;
+  if (/^\$.* is not defined$/.test(message)) return `must be valid jq: undefined variable at ${where}`;
   if (/ is not defined$/.test(message))
-    return `must not use a function that does not exist with this number of arguments, at ${where}`;
-  if (message.includes('memory exhausted')) return 'must not be nested so deeply';
-  return `must be valid jq: there is a mistake at ${where}`;
+    return `must be valid jq: undefined function or wrong number of arguments at ${where}`;
+  if (message.includes('memory exhausted')) return 'is nested too deeply';
+  return `must be valid jq: syntax error at ${where}`;
 }

@@ -1,7 +1,7 @@
-// Owns reading a jq filter as tokens, as jq's own lexer does: to find the functions and variables that it names. It does not
-// parse the filter; jq does.
+// Splits a jq filter into tokens, as jq's own lexer does, to find the functions and variables that it uses.
+// Parsing is left to jq.
 
-/** Functions that reach outside of the data, or whose result differs from run to run. */
+/** Functions that access anything other than the data, or whose result differs between runs. */
 export const forbiddenFunctions: ReadonlySet<string> = new Set([
   'env',
   'input',
@@ -30,20 +30,22 @@ export interface VariableUse {
 
 export interface Scan {
   readonly variables: readonly VariableUse[];
-  /** What it names of the forbidden functions, and `$ENV`. */
+  /** The forbidden functions that the filter uses, and `$ENV` if it is used. */
   readonly forbidden: readonly string[];
-  /** Every bracket and string that begins in the filter ends in it. */
+  /** Whether every bracket and string that is opened in the filter is also closed. */
   readonly isBalanced: boolean;
 }
 
 /**
+ * Examples:
+ *
  *   .env, {env}, {env: 1}, "env", # env      fields, keys, texts and comments: not forbidden
  *   env, "\(env)", {(env): 1}, {$ENV}        forbidden
  */
 export function scanFilter(filter: string): Scan {
   const variables: VariableUse[] = [];
   const forbidden = new Set<string>();
-  // What is open: a bracket, `if`, a string, or an interpolation in a string.
+  // The brackets, `if`s, strings and string interpolations that are currently open.
   const open: Opener[] = [];
   let isBalanced = true;
   let previous = '';
@@ -79,7 +81,10 @@ const closers: Readonly<Record<string, readonly Opener[]>> = {
   end: ['if'],
 };
 
-/** Opens or closes what the token opens or closes. False if it closes what is not open. */
+/**
+ * Tracks the bracket, `if` or string that the token opens or closes. Returns false if it closes something that is not
+ * open.
+ */
 function follow(token: string, open: Opener[]): boolean {
   if (token === '(' || token === '[' || token === '{' || token === 'if' || token === '"') open.push(token);
   else if (token === '."') open.push('"');
@@ -97,7 +102,7 @@ function followString(token: string, open: Opener[]): void {
 }
 
 const blank = String.raw`[ \t\r\n]+`;
-// A backslash at the end of a line continues the comment on the next one.
+// A backslash at the end of a line continues the comment on the next line.
 const comment = String.raw`#(?:[^\\\n]|\\(?:\r\n|[\s\S]))*\\?`;
 const word = '[A-Za-z_][A-Za-z0-9_]*';
 const code = new RegExp(
@@ -115,7 +120,7 @@ const code = new RegExp(
   ].join('|'),
   'y',
 );
-/** Within a string. */
+/** Matches tokens within a string. */
 const text = /[^"\\]+|\\\(|\\[\s\S]?|"/y;
 
 function readToken(filter: string, offset: number, isInString: boolean): string {

@@ -1,4 +1,5 @@
-// Runs as a thread: runs the programs that it is sent with jq, one after the other. Its owner ends it if one takes too long.
+// Runs as a thread, and executes jq programs one after another. The pool terminates the thread if a program takes too
+// long.
 import { parentPort, workerData } from 'node:worker_threads';
 import { changeOwner, type Instance, loadInstance, resetInstance } from './instance.ts';
 import type { Answer, Call, ThreadData } from './pool.ts';
@@ -16,7 +17,7 @@ function run({ jq }: Instance, { program, input }: Pick<Call, 'program' | 'input
 }
 
 const first = await loadInstance(module);
-// V8 compiles a function of the module when it is first called. That must not count as time of the first call.
+// V8 compiles each of the module's functions on its first call. This must not count towards the first real call.
 run(first, { program: ' [.[0] | .a, first("\\(.b)", null)] | tojson', input: '[{"a":1}]' });
 let ready = resetInstance(first, module);
 
@@ -28,7 +29,7 @@ parentPort?.on('message', async (call: Call) => {
   meter[0] = call.number;
   const answer = run(instance, call);
   parentPort?.postMessage(answer);
-  // The owner drops a thread whose call trapped.
+  // The pool terminates a thread after a trap.
   if ('trap' in answer) return;
   ready = resetInstance(instance, module);
 });

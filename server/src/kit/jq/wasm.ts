@@ -1,9 +1,9 @@
-// Owns the WebAssembly module of jq, compiled once per process, with a lower maximum of its memory than it was built with.
+// Jq's WebAssembly module. It is compiled once per process, with a lower memory limit than the built-in limit.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
 declare global {
-  // The types of Node leave WebAssembly to the library of browsers, which would bring all of theirs.
+  // Node's types don't include WebAssembly, and the browser library would add all other browser types.
   namespace WebAssembly {
     class Module {
       private readonly module: never;
@@ -36,8 +36,8 @@ const headerBytes = 8;
 const memorySection = 5;
 
 /**
- * Returns the module with another maximum of its memory. The limits of a worker thread don't count WebAssembly memory, so the
- * maximum in the module is the only bound. The number keeps its length in bytes, so that nothing else moves.
+ * Returns the module with a different memory limit. A worker thread's resource limits don't cover WebAssembly memory,
+ * so the module's own maximum is the only limit. The new number has the same length in bytes, so nothing else moves.
  */
 export function limitMemory(bytes: Uint8Array, maxPages: number): Uint8Array<ArrayBuffer> {
   const limited = new Uint8Array(bytes);
@@ -53,7 +53,9 @@ export function limitMemory(bytes: Uint8Array, maxPages: number): Uint8Array<Arr
   throw new Error('the module of jq has no memory of its own');
 }
 
-/** The section is: number of memories (1), flags (1: there is a maximum), initial size, maximum. */
+/**
+ * The section contains the number of memories (1), flags (1 if there is a maximum), the initial size and the maximum.
+ */
 function writeMaximum(bytes: Uint8Array, start: number, maxPages: number): void {
   const [memories, flags] = bytes.subarray(start, start + 2);
   const initial = readNumber(bytes, start + 2);
@@ -66,7 +68,7 @@ function writeMaximum(bytes: Uint8Array, start: number, maxPages: number): void 
   }
 }
 
-/** An unsigned LEB128 number, and the offset after it. */
+/** Reads an unsigned LEB128 number. Returns its value and the offset after it. */
 function readNumber(bytes: Uint8Array, start: number): { readonly value: number; readonly end: number } {
   let value = 0;
   for (let offset = start; ; offset += 1) {

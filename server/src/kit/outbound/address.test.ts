@@ -1,4 +1,4 @@
-// Compares the refused ranges with the table in docs/internals/outbound-requests.md#addresses.
+// Tests that the blocked ranges match the table in docs/internals/outbound-requests.md#addresses.
 import { readFileSync } from 'node:fs';
 import { BlockList, type IPVersion } from 'node:net';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { isPublic, isSameAddress, mayConnect, mayUsePlainHttp, parseAllowList } 
 const page = readFileSync(new URL('../../../../docs/internals/outbound-requests.md', import.meta.url), 'utf8');
 const row = (name: string) => new RegExp(`^\\| ${name} \\| (.*) \\|$`, 'm').exec(page)?.[1] ?? '';
 
-/** `100.64/10` as `100.64.0.0/10`. */
+/** Reads `100.64/10` as `100.64.0.0/10`. */
 function parseRanges(family: IPVersion, text: string): BlockList {
   const list = new BlockList();
   const ranges = text.matchAll(family === 'ipv4' ? /([\d.]+)\/(\d+)/g : /([\da-f:]+::)\/(\d+)/g);
@@ -122,7 +122,7 @@ describe('an entry of OUTBOUND_ALLOW', () => {
     '10.1.0.0/',
     '2130706433:80',
     'EXAMPLE.com:443/x',
-  ])('is refused if it can not be parsed: %j', (text) =>
+  ])('is refused if it cannot be parsed: %j', (text) =>
     expect(() => parseAllowList(text)).toThrow('comma-separated list'),
   );
 

@@ -1,4 +1,5 @@
-// Owns which addresses are public, and which others the operator allows (docs/internals/outbound-requests.md).
+// Decides which addresses are public, and which non-public addresses the operator allows
+// (docs/internals/outbound-requests.md).
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -28,23 +29,23 @@ const refusedV4 = ranges(
 );
 
 // IPv6 addresses that embed an IPv4 address (mapped, NAT64, 6to4, Teredo) are outside 2000::/3 or listed here. They are
-// refused whatever they embed, because a translator on the network decides where they lead.
+// always blocked, because a translator in the network decides where they lead.
 const globalV6 = ranges('2000::/3');
 const refusedV6 = ranges('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
-/** One entry of `OUTBOUND_ALLOW`: a range of addresses, or one host and port. `plainHttp`: `http:` is allowed too. */
+/** An entry in `OUTBOUND_ALLOW`: an address range, or a host and port. `plainHttp` also allows `http:`. */
 export type AllowEntry = { readonly plainHttp: boolean } & (
   | { readonly range: Range }
   | { readonly host: string; readonly port: number }
 );
 
-/** Where a request goes. `host` is the normalised host of the URL, without the brackets of an IPv6 address. */
+/** A request's destination. `host` is the URL's normalised host, without the brackets around an IPv6 address. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-/** Stricter than ipaddr.js: no octal, hexadecimal or short forms, and no zone. */
+/** Stricter than ipaddr.js. Accepts no octal, hexadecimal or short forms, and no zone. */
 const parse = (text: string) => (isIP(text) === 0 || text.includes('%') ? undefined : ipaddr.parse(text));
 
 const isInRange = (address: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Range): boolean =>
@@ -61,31 +62,35 @@ export function isPublic(text: string): boolean {
 export const isSameAddress = (one: string, other: string): boolean =>
   parse(one) !== undefined && parse(one)?.toNormalizedString() === parse(other)?.toNormalizedString();
 
-/** The operator allows this host and port. Its name, port and addresses are then not checked. */
+/** Whether the operator allows this host and port. If so, the name, port and addresses are not checked. */
 export const isAllowedEndpoint = (allow: readonly AllowEntry[], { host, port }: Endpoint): boolean =>
   allow.some((entry) => 'host' in entry && entry.host === host && entry.port === port);
 
-export function mayConnect(allow: readonly AllowEntry[], address: string, endpoint: Endpoint): boolean {
-  return (
-    isPublic(address) || isAllowedEndpoint(allow, endpoint) || allow.some((entry) => isAllowedAddress(entry, address))
-  );
-}
+export const mayConnect = (allow: readonly AllowEntry[], address: string, endpoint: Endpoint): boolean =>
+  isAllowedEndpoint(allow, endpoint) || isReachable(allow, address);
+
+/** Whether any host with this address may be called: the address is public, or in a range that the operator allows. */
+export const isReachable = (allow: readonly AllowEntry[], address: string): boolean =>
+  isPublic(address) || allow.some((entry) => isAllowedAddress(entry, address));
 
 /**
- * The addresses of a host that needs no DNS: an address, or `localhost`, which always means this machine (RFC 6761). Empty for
- * every other name.
+ * Returns the addresses of a host that needs no DNS: an address literal, or `localhost`, which always means this
+ * machine (RFC 6761). Empty for any other name.
  */
 export const addressesWithoutDns = (host: string): readonly string[] =>
   host === 'localhost' ? ['127.0.0.1', '::1'] : isIP(host) === 0 ? [] : [host];
 
-/** Every address of a host that needs no DNS is in a range that the operator allows. */
+/** Whether the host needs no DNS and all its addresses are in ranges that the operator allows. */
 export function isInAllowedRange(allow: readonly AllowEntry[], host: string): boolean {
   const addresses = addressesWithoutDns(host);
   const isAllowed = (address: string) => allow.some((entry) => isAllowedAddress(entry, address));
   return addresses.length > 0 && addresses.every(isAllowed);
 }
 
-/** A range with `http://` allows plain HTTP to addresses in the URL and to `localhost`, not to names that resolve to them. */
+/**
+ * A range with `http://` allows plain HTTP to its addresses and to `localhost`, but not to names that resolve to its
+ * addresses.
+ */
 export function mayUsePlainHttp(allow: readonly AllowEntry[], endpoint: Endpoint): boolean {
   const plain = allow.filter((entry) => entry.plainHttp);
   return isAllowedEndpoint(plain, endpoint) || isInAllowedRange(plain, endpoint.host);
@@ -96,7 +101,9 @@ function isAllowedAddress(entry: AllowEntry, text: string): boolean {
   return address !== undefined && 'range' in entry && isInRange(address, entry.range);
 }
 
-/** Parses `OUTBOUND_ALLOW`: comma-separated ranges and `host:port` pairs. A leading `http://` allows plain HTTP there. */
+/**
+ * Parses `OUTBOUND_ALLOW`: comma-separated ranges and `host:port` pairs. An entry's `http://` prefix allows plain HTTP.
+ */
 export function parseAllowList(text: string): AllowEntry[] {
   const entries = text.split(',').map((entry) => entry.trim());
   return entries.filter(Boolean).map(parseEntry);
@@ -110,16 +117,19 @@ function parseEntry(entry: string): AllowEntry {
     return { plainHttp, range: [ipaddr.parse(base), Number(bits)] };
   const [, host = '', port = ''] = /^([a-z0-9._-]+|\[[a-f0-9:]+\]):(\d{1,5})$/.exec(target.toLowerCase()) ?? [];
   const url = URL.parse(`http://${host}:${port}`);
-  // The host must be in the spelling that URL produces. Any other spelling would never match.
+  // The host must be spelt as `URL` normalises it. Any other spelling would never match.
   if (url === null || url.hostname !== host)
     throw new Error(
-      'must be a comma-separated list of ranges (10.1.0.0/16) and host:port pairs, each optionally after http://',
+      'must be a comma-separated list of ranges (10.1.0.0/16) and host:port pairs, each optionally prefixed with http://',
     );
   return { plainHttp, host: hostOf(url), port: Number(port) };
 }
 
-/** The host of a URL, without the brackets of an IPv6 address. */
+/** Returns the URL's host, without the brackets around an IPv6 address. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
-/** The host of the URL is this machine, seen from itself. */
+/** Whether the URL is of this machine: a loopback address, or a name that every browser resolves to one. */
+export const isOnThisMachine = (url: URL): boolean => isLoopback(url) || /(^|\.)localhost$/.test(url.hostname);
+
+/** Whether the URL's host is a loopback address of this machine. */
 export const isLoopback = (url: URL): boolean => isInAllowedRange(parseAllowList('127.0.0.0/8,::1/128'), hostOf(url));

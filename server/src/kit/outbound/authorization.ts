@@ -1,4 +1,4 @@
-// Owns the header that authenticates a request with a token, or with a user name and password.
+// The Authorization header for a token, or for a user name and password.
 
 export type Authorization =
   | { readonly kind: 'bearer'; readonly token: string }

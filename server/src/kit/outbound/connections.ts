@@ -1,20 +1,19 @@
-// Owns open connections: reused by the same owner for the same origin and vetted address, for at most 60 s. Owners never
-// share a connection.
+// Open connections. For at most 60 s, a connection is reused by the same owner for the same origin and vetted
+// address. Owners never share connections.
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Pool } from 'undici';
-import { hostOf } from './address.ts';
 import { dial } from './dial.ts';
-import { portOf } from './url.ts';
+import type { Target } from './verdicts.ts';
 
 export interface ConnectionOptions {
   /** Certificates (PEM) to trust in addition to Node's own. */
   readonly extraCa?: string;
-  /** For TCP and TLS together. */
+  /** The timeout for TCP and TLS together. */
   readonly connectTimeoutMs?: number;
 }
 
 export interface Connections {
-  poolFor(owner: string, url: URL, address: string): Pool;
+  poolFor(owner: string, target: Target, address: string): Pool;
   close(): Promise<void>;
 }
 
@@ -22,10 +21,11 @@ const poolOptions = {
   connections: 16,
   clientTtl: 60_000,
   keepAliveMaxTimeout: 60_000,
-  // Short where the server sends no Keep-Alive timeout: a request on a connection that the server has just closed fails.
+  // Used if the server sends no Keep-Alive timeout. It is short, because a request fails if the server has just closed
+  // the connection.
   keepAliveTimeout: 4_000,
   maxHeaderSize: 16_384,
-  // Off, because every request has its own timeout for the whole exchange.
+  // Disabled, because every request has its own timeout for the whole exchange.
   headersTimeout: 0,
   bodyTimeout: 0,
   allowH2: false,
@@ -36,10 +36,10 @@ export function openConnections({ extraCa, connectTimeoutMs = 3_000 }: Connectio
   const tlsContext = createSecureContext({ ca, minVersion: 'TLSv1.2' });
   const pools = new Map<string, Pool>();
 
-  function openPool(key: string, url: URL, address: string): Pool {
-    const secureContext = url.protocol === 'https:' ? tlsContext : undefined;
-    const dialOptions = { address, port: portOf(url), host: hostOf(url), secureContext, timeoutMs: connectTimeoutMs };
-    const pool = new Pool(url.origin, {
+  function openPool(key: string, { origin, host, port }: Target, address: string): Pool {
+    const secureContext = origin.startsWith('https:') ? tlsContext : undefined;
+    const dialOptions = { address, port, host, secureContext, timeoutMs: connectTimeoutMs };
+    const pool = new Pool(origin, {
       ...poolOptions,
       connect: (_options, callback) =>
         void dial(dialOptions).then(
@@ -52,15 +52,15 @@ export function openConnections({ extraCa, connectTimeoutMs = 3_000 }: Connectio
       pools.delete(key);
       void pool.close();
     };
+    pools.set(key, pool);
     return pool.on('disconnect', removeIfEmpty).on('connectionError', removeIfEmpty);
   }
 
   return {
-    poolFor(owner, url, address) {
-      const key = JSON.stringify([owner, url.origin, address]);
-      const pool = pools.get(key) ?? openPool(key, url, address);
-      pools.set(key, pool);
-      return pool;
+    poolFor(owner, target, address) {
+      // The owner comes last, because it may contain a space, unlike addresses and origins.
+      const key = `${address} ${target.origin} ${owner}`;
+      return pools.get(key) ?? openPool(key, target, address);
     },
     async close() {
       const open = [...pools.values()];

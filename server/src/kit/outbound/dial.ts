@@ -1,4 +1,4 @@
-// Owns opening one connection to exactly the vetted address. The peer's address is compared again before TLS starts.
+// Opens a connection to exactly the vetted address. The peer's address is checked again before TLS starts.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { isSameAddress } from './address.ts';
@@ -16,17 +16,17 @@ export class DialError extends Error {
 export interface DialOptions {
   readonly address: string;
   readonly port: number;
-  /** The name the certificate must be valid for. */
+  /** The name that the certificate must be valid for. */
   readonly host: string;
-  /** Undefined: plain TCP. */
+  /** Undefined means plain TCP. */
   readonly secureContext: SecureContext | undefined;
-  /** For TCP and TLS together. */
+  /** The timeout for TCP and TLS together. */
   readonly timeoutMs: number;
 }
 
 export function dial({ address, port, host, secureContext, timeoutMs }: DialOptions): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  // `address` is an address literal, so Node does not resolve anything here.
+  // `address` is an address literal, so Node resolves no name here.
   const tcp = connectTcp({ host: address, port, noDelay: true });
   const timer = setTimeout(() => fail('timeout'), timeoutMs);
   const fail = (kind: DialFailure, cause?: unknown) => {
@@ -48,7 +48,7 @@ export function dial({ address, port, host, secureContext, timeoutMs }: DialOpti
       servername: isIP(host) === 0 ? host : '',
       secureContext,
       ALPNProtocols: ['http/1.1'],
-      // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED would otherwise turn the check off.
+      // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could otherwise disable the check.
       rejectUnauthorized: true,
     });
     socket.on('error', (error) => fail(isReset(error) ? 'reset' : 'tls', error));

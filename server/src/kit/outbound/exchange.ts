@@ -1,5 +1,5 @@
-// Owns one HTTP request and its response on a vetted connection: how much of the response is read, and when the request
-// is aborted.
+// A single HTTP request and its response on a vetted connection: how much of the response is read, and when the
+// request is aborted.
 import type { Dispatcher, Pool } from 'undici';
 import { DialError } from './dial.ts';
 import type { Answered, Failed, FailureKind, Refused } from './outcome.ts';
@@ -9,14 +9,14 @@ export interface Exchange {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
-  /** How many bytes of the response body are read. */
+  /** The maximum number of bytes to read from the response body. */
   readonly maxBodyBytes: number;
 }
 
-/** When `signal` aborts, its reason becomes the `kind` of the failure. */
+/** When `signal` aborts, its reason becomes the failure's `kind`. */
 export function exchange(pool: Pool, request: Exchange, signal: AbortSignal): Promise<Answered | Refused | Failed> {
   const { promise, resolve } = Promise.withResolvers<Answered | Refused | Failed>();
-  const { maxBodyBytes, ...options } = request;
+  const { maxBodyBytes } = request;
   let started: Dispatcher.DispatchController | undefined;
   let head: Pick<Answered, 'status' | 'headers'> | undefined;
   const chunks: Buffer[] = [];
@@ -37,8 +37,8 @@ export function exchange(pool: Pool, request: Exchange, signal: AbortSignal): Pr
 
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) onAbort();
-  pool.dispatch(options, {
-    // Called once a connection exists and before anything is written. From here on, bytes may have been sent.
+  pool.dispatch(request, {
+    // Called once a connection exists, before anything is written. From here on, bytes may have been sent.
     onRequestStart(controller) {
       if (signal.aborted) controller.abort(new Error('aborted'));
       else started = controller;
@@ -77,16 +77,17 @@ const kindByCode: Readonly<Record<string, FailureKind>> = {
 
 function failureKind(error: Error & { code?: string }): FailureKind {
   const code = error.code ?? '';
-  // In TLS 1.3 the server may reject the client after the client's half of the handshake is done.
+  // In TLS 1.3, the server may reject the client after the client has finished its part of the handshake.
   if (code.startsWith('ERR_SSL')) return 'tls';
-  // "bad response", "bad upgrade": undici closed the connection, not the server.
+  // With "bad response" and "bad upgrade", the connection was closed by undici, not by the server.
   if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) return 'protocol';
   return kindByCode[code] ?? 'protocol';
 }
 
-/** One string per header name. The null prototype keeps a header named `__proto__` an ordinary key. */
+/** Returns one string per header name. The null prototype makes a header named `__proto__` an ordinary key. */
 function joinValues(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const joined: Record<string, string> = Object.create(null);
-  for (const [name, value] of Object.entries(headers)) joined[name] = [value].flat().join(', ');
+  for (const [name, value] of Object.entries(headers))
+    joined[name] = typeof value === 'string' ? value : [value].flat().join(', ');
   return joined;
 }

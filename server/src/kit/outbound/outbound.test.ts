@@ -1,5 +1,6 @@
-// Tests outbound requests over real TLS and with a real DNS server, all on loopback. 127.20.0.0/16 is allowed and stands
-// for public addresses. 127.0.0.1 stands for private ones: the canary that listens there must receive nothing.
+// Tests outbound requests over real TLS and with a real DNS server, all on loopback. 127.20.0.0/16 is allowed, and
+// represents public addresses. 127.0.0.1 represents private addresses. The canary that listens on it must receive
+// nothing.
 import { Resolver } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -24,6 +25,7 @@ const zone: Record<string, { A?: DnsAnswer; AAAA?: DnsAnswer }> = {
   'servfail.outside.test': { A: { code: 2 } },
   'half.outside.test': { A: { addresses: [outside] }, AAAA: { code: 2 } },
   'gone.outside.test': { A: { code: 3 }, AAAA: { code: 3 } },
+  'inner.outside.test': { A: { addresses: ['127.0.0.1'], ttlSeconds: 60 } },
 };
 
 let authority: Authority;
@@ -39,6 +41,8 @@ beforeAll(async () => {
   dns = await startDnsSandbox((name, type, asked) => {
     if (name === silentName) return 'silence';
     if (name === 'rebind.outside.test') return type === 'A' ? { addresses: [asked === 0 ? outside : '127.0.0.1'] } : {};
+    if (name === 'window.outside.test')
+      return type === 'A' ? { addresses: [asked === 0 ? outside : '127.0.0.1'], ttlSeconds: 60 } : {};
     return zone[name]?.[type] ?? {};
   });
   canary = await receive(() => {}, { address: '127.0.0.1' });
@@ -65,9 +69,13 @@ function open(
   return openOutbound({ allow: parseAllowList(allow), dns: askSandbox, ...trust, connectTimeoutMs: connectMs });
 }
 
-async function receive(behave: OnData, options: { address?: string; plain?: true } = {}): Promise<RawServer> {
+async function receive(
+  behave: OnData,
+  options: { address?: string; port?: number; plain?: true } = {},
+): Promise<RawServer> {
   const tls = options.plain ? undefined : certificate;
-  const receiver = await startRawServer({ address: options.address ?? outside, tls, onData: behave });
+  const { address = outside, port } = options;
+  const receiver = await startRawServer({ address, port, tls, onData: behave });
   receivers.push(receiver);
   return receiver;
 }
@@ -197,6 +205,52 @@ describe('connections', () => {
     expect(await pending).toMatchObject({ outcome: 'failed', kind: 'aborted', sent: true });
     const late = await send(`https://hook.outside.test:${mute.port}/`, {}, own);
     expect(late).toMatchObject({ outcome: 'failed', kind: 'aborted', sent: false });
+  });
+});
+
+describe('addresses that are kept', () => {
+  it('are connected to while they are kept, and no address that the name has got meanwhile', async () => {
+    const receiver = await receive((socket) => socket.write(httpResponse('200 OK')), { port: canary.port });
+    const url = `https://window.outside.test:${canary.port}/`;
+    for (const owner of ['workspace', 'workspace', 'another workspace'])
+      expect(await send(url, { owner })).toMatchObject({ outcome: 'answered', status: 200 });
+    expect(dns.queryCount('window.outside.test')).toBe(2);
+    // The cached address is public, but the name's current address is not.
+    expect(await outbound.vet(url)).toEqual({ reason: 'address' });
+    await pause(5_100); // addresses are cached for at most 5 seconds
+    expect(await send(url)).toMatchObject({ outcome: 'refused', reason: 'address' });
+    expect(receiver.requests).toHaveLength(3);
+    expect(canary.connections).toBe(0);
+  });
+
+  it('are refused at each request if they are private', async () => {
+    const url = `https://inner.outside.test:${canary.port}/`;
+    for (let n = 0; n < 3; n += 1) expect(await send(url)).toMatchObject({ outcome: 'refused', reason: 'address' });
+    expect(dns.queryCount('inner.outside.test')).toBe(2);
+  });
+
+  it('are checked for the port of each request, not once for the name', async () => {
+    const allowed = await receive((socket) => socket.write(httpResponse('200 OK')), { address: '127.0.0.1' });
+    const some = open(`inner.outside.test:${allowed.port}`);
+    const asked = dns.queryCount('inner.outside.test');
+    const to = (port: number) => send(`https://inner.outside.test:${port}/`, {}, some);
+    expect(await to(allowed.port)).toMatchObject({ outcome: 'answered', status: 200 });
+    expect(await to(canary.port)).toMatchObject({ outcome: 'refused', reason: 'address' });
+    expect(await to(allowed.port)).toMatchObject({ outcome: 'answered', status: 200 });
+    expect(dns.queryCount('inner.outside.test')).toBe(asked + 2);
+    await some.close();
+  });
+
+  it('are not used when a URL is saved', async () => {
+    zone['moved.outside.test'] = { A: { addresses: ['127.0.0.1'], ttlSeconds: 60 } };
+    const url = `https://moved.outside.test:${canary.port}/`;
+    expect(await send(url)).toMatchObject({ outcome: 'refused', reason: 'address' });
+    zone['moved.outside.test'] = { A: { addresses: [outside], ttlSeconds: 60 } };
+    expect(await outbound.vet(url)).toHaveProperty('ok');
+    expect(dns.queryCount('moved.outside.test')).toBe(4);
+    // Checking a URL does not change the cache for requests either.
+    expect(await send(url)).toMatchObject({ outcome: 'refused', reason: 'address' });
+    expect(dns.queryCount('moved.outside.test')).toBe(4);
   });
 });
 

@@ -1,7 +1,10 @@
-// Owns the possible outcomes of an outgoing request. Not knowing whether it arrived is one of them.
+// The possible outcomes of an outbound request. In some cases, it is unknown whether the request arrived.
 import type { UrlReason } from './url.ts';
 
-/** The server responded; redirects and errors are responses too. `truncated`: the body was longer than the limit. */
+/**
+ * The server responded, possibly with a redirect or an error. `truncated` means that the body was longer than the
+ * limit.
+ */
 export interface Answered {
   readonly outcome: 'answered';
   readonly status: number;
@@ -10,7 +13,7 @@ export interface Answered {
   readonly truncated: boolean;
 }
 
-/** Not sent, because the URL, an address or a header is against the rules. */
+/** The request was not sent, because the URL, an address or a header is not allowed. */
 export interface Refused {
   readonly outcome: 'refused';
   readonly reason: UrlReason | 'header';
@@ -18,7 +21,10 @@ export interface Refused {
 
 export type FailureKind = 'dns' | 'refused' | 'timeout' | 'tls' | 'reset' | 'protocol' | 'too_large' | 'aborted';
 
-/** No response. `sent: false`: the request certainly did not arrive. `sent: true`: all or part of it may have. */
+/**
+ * There was no response. If `sent` is false, the request certainly did not arrive. If it is true, all or part of the
+ * request may have arrived.
+ */
 export interface Failed {
   readonly outcome: 'failed';
   readonly kind: FailureKind;
@@ -27,7 +33,10 @@ export interface Failed {
 
 export type Outcome = (Answered | Refused | Failed) & { readonly ms: number };
 
-/** The `error_type` of a delivery attempt (docs/api/webhooks.md#error-types). Null for a response: its status is the error. */
+/**
+ * Returns a delivery attempt's `error_type` (docs/api/webhooks.md#error-types). Null if there was a response, because
+ * its status then describes the error.
+ */
 export function errorType(outcome: Answered | Refused | Failed): string | null {
   if (outcome.outcome === 'answered') return null;
   if (outcome.outcome === 'failed') return errorTypes[outcome.kind];
@@ -45,17 +54,17 @@ const errorTypes: Readonly<Record<FailureKind, string>> = {
   aborted: 'timeout',
 };
 
-/** A sentence for people about a request without a response. */
+/** Explains, in a sentence for users, why there was no response. */
 export const describeErrorType = (type: string | null, timeoutMs: number): string =>
   type === 'timeout'
-    ? `The endpoint did not answer within ${timeoutMs / 1000} seconds.`
-    : (errorMessages[type ?? ''] ?? 'The endpoint did not answer.');
+    ? `The endpoint did not respond within ${timeoutMs / 1000} seconds.`
+    : (errorMessages[type ?? ''] ?? 'The endpoint did not respond.');
 
 const errorMessages: Readonly<Record<string, string>> = {
-  dns_error: 'The host name of the endpoint could not be resolved.',
+  dns_error: "The endpoint's host name could not be resolved.",
   connection_refused: 'The endpoint refused the connection.',
-  connection_reset: 'The endpoint closed the connection before it answered.',
-  tls_error: 'No TLS connection could be made. Check the certificate of the endpoint.',
+  connection_reset: 'The endpoint closed the connection before responding.',
+  tls_error: "A TLS connection could not be established. Check the endpoint's certificate.",
   address_not_allowed: 'The endpoint does not resolve to a public address.',
   protocol_error: 'The endpoint did not send a valid HTTP response.',
 };

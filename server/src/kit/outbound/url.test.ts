@@ -1,4 +1,4 @@
-// Owns what is held about URLs by their text: the vectors are refused for their reasons, and ordinary ones are not.
+// Tests the checks on URL text: each hostile example is rejected for the right reason, and ordinary URLs are accepted.
 import { describe, expect, it } from 'vitest';
 import { refusedUrls } from '../../../test/support/outbound-vectors.ts';
 import { parseAllowList } from './address.ts';
@@ -74,7 +74,7 @@ describe('a URL', () => {
     expect(verdict('http://127.0.0.1:5432/', rules)).toBe('port');
     expect(verdict('http://api.localhost:3000/', rules)).toBe('scheme');
     expect(verdict('https://api.localhost:3000/', rules)).toBe('host');
-    // localhost is ::1 too, which this list does not allow.
+    // localhost also means ::1, which this list does not allow.
     expect(verdict('https://localhost:3000/', { allow: parseAllowList('127.0.0.0/8') })).toBe('host');
     expect(verdict('https://127.0.0.1:3000/', { own })).toBe('host');
   });
@@ -86,8 +86,8 @@ describe('a URL', () => {
   });
 
   it.each([
-    ['ftp://example.com/', 'scheme'],
-    ['http://example.com/', 'scheme'],
+    ['ftp://example.com/', 'https'],
+    ['http://example.com/', 'https'],
     ['https://example.com:22/', 'port'],
     ['https://ann@example.com/', 'user name'],
     ['https://10.0.0.1/', 'address'],

@@ -1,5 +1,5 @@
-// Owns the checks on the text of a URL (docs/internals/outbound-requests.md#url). The addresses it resolves to are checked
-// afterwards, by outbound.ts.
+// The checks on a URL's text (docs/internals/outbound-requests.md#url). The addresses that it resolves to are
+// checked later, in outbound.ts.
 import { isIP } from 'node:net';
 import {
   type AllowEntry,
@@ -17,46 +17,49 @@ export type UrlVerdict = { readonly ok: URL } | { readonly reason: UrlReason };
 
 export interface UrlRules {
   readonly allow?: readonly AllowEntry[];
-  /** Where this installation is. It must not call itself. */
+  /** This installation's own host and port. It must not call itself. */
   readonly own?: Endpoint;
   /** Allows `http:` for this request. */
   readonly plainHttp?: boolean;
-  /** The address of an app that this installation publishes: the operator chose its host. Its addresses are checked. */
+  /**
+   * Whether this is the URL of an app that this installation publishes. The operator chose its host, so the name is not
+   * checked, but its addresses are.
+   */
   readonly ownApp?: boolean;
 }
 
 const maxLength = 2_048;
 const internalZones = ['localhost', 'local', 'internal', 'intranet', 'lan', 'home.arpa', 'onion'];
-// Ports of services that often run without a password: container and cluster control, databases, caches.
+// Ports for services that often run without a password: container and cluster control, databases and caches.
 const refusedPorts = [2375, 2376, 3306, 5432, 6379, 8500, 9200, 10250, 11211, 27017];
-/** The 422 fault of a refused URL (docs/api/conventions.md#validation-errors). It names the part that is at fault. */
+/** The 422 faults for rejected URLs (docs/api/conventions.md#validation-errors). Each names the part at fault. */
 export const urlFaults: Readonly<Record<UrlReason, { readonly type: string; readonly msg: string }>> = {
   form: { type: 'url_parsing', msg: 'must be a URL, such as https://example.com/path' },
   length: { type: 'url_too_long', msg: `must have at most ${maxLength} characters` },
-  scheme: { type: 'url_scheme', msg: 'must have the scheme https' },
+  scheme: { type: 'url_scheme', msg: 'must use https' },
   credentials: { type: 'url_not_public', msg: 'must not contain a user name or password before the host' },
-  fragment: { type: 'url_not_public', msg: 'must not have a fragment (# and what follows it)' },
+  fragment: { type: 'url_not_public', msg: 'must not contain a fragment (# and everything after it)' },
   host: {
     type: 'url_not_public',
-    msg: 'must have a public host name with a dot, not an internal one and not that of this installation',
+    msg: "must have a public host name that contains a dot and isn't this installation's own",
   },
   port: {
     type: 'url_not_public',
-    msg: `must have no port, the port 443, or one from 1024 on that is not ${refusedPorts.join(', ')}`,
+    msg: `must have no port, port 443, or a port of 1024 or above other than ${refusedPorts.join(', ')}`,
   },
-  address: { type: 'url_not_public', msg: 'must lead to a public address, not to a private or reserved one' },
+  address: { type: 'url_not_public', msg: 'must resolve to a public IP address, not a private or reserved one' },
 };
 
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?';
 const namePattern = new RegExp(`^(?:${label}\\.)+${label}$`);
 
-/** Returns the URL in its normal form (no trailing dot, host in ASCII), or the reason why it is refused. */
+/** Returns the normalised URL (no trailing dot, host in ASCII), or the reason why the URL is rejected. */
 export function vetUrl(text: string, rules: UrlRules = {}): UrlVerdict {
   if ([...text].length > maxLength) return { reason: 'length' };
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined) return { reason: 'form' };
   if (scheme !== 'https' && scheme !== 'http') return { reason: 'scheme' };
-  // `URL` repairs white space, backslashes and missing slashes. Text that would need a repair is refused.
+  // `URL` repairs white space, backslashes and missing slashes. Text that would need repairing is rejected.
   const authority = /^https?:\/\/([^/?#\\]+)(?=[/?#]|$)/i.exec(text)?.[1];
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
   const url = authority === undefined || /[\x00-\x20\x7f]/.test(text) ? null : URL.parse(text);
@@ -68,7 +71,7 @@ export function vetUrl(text: string, rules: UrlRules = {}): UrlVerdict {
   return reason === undefined ? { ok: url } : { reason };
 }
 
-/** `hostText`: the host as the caller wrote it, before `URL` normalised it. */
+/** `hostText` is the host as the caller wrote it, before `URL` normalised it. */
 function checkParts(
   url: URL,
   hostText: string,
@@ -76,7 +79,8 @@ function checkParts(
 ): UrlReason | undefined {
   const endpoint = { host: hostOf(url), port: portOf(url) };
   if (hostText.includes('%')) return 'host';
-  // `URL` turns octal, hexadecimal, short and full-width spellings into a dotted address. Only the dotted form may be sent.
+  // `URL` converts octal, hexadecimal, short and full-width spellings to a dotted address. Callers must use the dotted
+  // form.
   if (isIP(endpoint.host) === 4 && hostText !== endpoint.host) return 'host';
   const mayBePlain = plainHttp === true || mayUsePlainHttp(allow, endpoint);
   if (url.protocol === 'http:' && !mayBePlain) return 'scheme';
@@ -84,8 +88,8 @@ function checkParts(
   if (!isAllowedPort(endpoint.port, mayBePlain)) return 'port';
   if (ownApp) return undefined;
   const isInRange = isInAllowedRange(allow, endpoint.host);
-  // Other ports of its host are refused too, unless the operator allows its address: on a developer's machine, Plinth and
-  // the receivers are at the same address.
+  // Other ports on this installation's host are also blocked, unless the operator allows its address. On a developer's
+  // machine, Plinth and the receivers share an address.
   if (own?.host === endpoint.host && !(isInRange && own.port !== endpoint.port)) return 'host';
   if (isInRange) return undefined;
   if (isIP(endpoint.host) !== 0) return mayConnect(allow, endpoint.host, endpoint) ? undefined : 'address';

@@ -1,7 +1,7 @@
-// Owns schedules: a cron expression in a time zone, an interval, or one time; and when they are next due
+// Schedules (a cron expression in a time zone, an interval, or a single time) and when they are next due
 // (docs/api/workflows.md#schedules).
 import { z } from 'zod';
-import { integer, text } from '../http/shapes.ts';
+import { described, integer, text } from '../http/shapes.ts';
 import { parseTime } from '../text.ts';
 import { findCronProblem, nextCronTime } from './cron.ts';
 
@@ -9,7 +9,7 @@ const minuteMs = 60_000;
 const minMinutes = 5;
 const maxMinutes = 525_600; // a year
 
-/** What must be said where a value is at fault: the fault type, and a sentence that follows the field's name. */
+/** The fault type and message for an invalid value. The message is shown after the field's name. */
 const refusal = (type: string, error: string) => ({ params: { type }, error });
 
 const time = z
@@ -20,32 +20,38 @@ const time = z
   )
   .meta({ format: 'date-time' });
 
-/** The fields of a schedule, each for itself. Enough for one that was checked when it was stored. */
+/**
+ * Validates each of a schedule's fields separately, which is enough for a schedule that was checked when it was stored.
+ */
 export const StoredSchedule = z.strictObject({
-  cron: text(1, 100).optional(),
-  timezone: text(1, 64).optional(),
-  every_minutes: integer(minMinutes, maxMinutes).optional(),
-  at: time.optional(),
-  ends_at: time.optional(),
-  ends_after: integer(1, 1_000_000).optional(),
+  cron: described(
+    text(1, 100).optional(),
+    'The times in five fields, in the time zone `timezone`; at least 5 minutes apart.',
+    '0 9 * * 1-5',
+  ),
+  timezone: described(text(1, 64).optional(), 'The IANA name of the time zone of `cron`.', 'Europe/Berlin'),
+  every_minutes: described(integer(minMinutes, maxMinutes).optional(), 'How many minutes are between two times.', 30),
+  at: described(time.optional(), 'For a single time: when.', '2026-12-01T09:00:00Z'),
+  ends_at: described(time.optional(), 'When the schedule ends.', '2027-01-01T00:00:00Z'),
+  ends_after: described(integer(1, 1_000_000).optional(), 'After how many times the schedule ends.', 10),
 });
 
 export type Schedule = z.output<typeof StoredSchedule>;
 
 const kinds = ['cron', 'every_minutes', 'at'] as const;
 
-/** A schedule that a caller sends. */
+/** A schedule sent by a caller. */
 export const Schedule = StoredSchedule.superRefine((schedule, context) => {
   const refuse = (path: string[], type: string, message: string) =>
     context.addIssue({ code: 'custom', path, params: { type }, message });
   if (kinds.filter((kind) => schedule[kind] !== undefined).length !== 1)
-    refuse([], 'value_error', `must have exactly one of ${kinds.join(', ')}`);
+    refuse([], 'value_error', `must contain exactly one of ${kinds.join(', ')}`);
   const { cron, timezone } = schedule;
   if (cron === undefined && timezone !== undefined)
     refuse(['timezone'], 'value_error', 'must not be sent without cron');
   if (cron !== undefined && timezone === undefined) refuse(['timezone'], 'missing', 'is required with cron');
   if (timezone !== undefined && !isTimezone(timezone))
-    refuse(['timezone'], 'value_error', 'must be the name of a time zone, such as Europe/Berlin or UTC');
+    refuse(['timezone'], 'value_error', 'must be a time zone name, such as Europe/Berlin or UTC');
   const problem = cron === undefined ? undefined : findCronProblem(cron);
   if (problem !== undefined) refuse(['cron'], 'value_error', problem);
 });
@@ -53,7 +59,7 @@ export const Schedule = StoredSchedule.superRefine((schedule, context) => {
 const timezoneForm = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 
 export function isTimezone(name: string): boolean {
-  if (!timezoneForm.test(name)) return false; // an offset such as +01:00 has no summer time
+  if (!timezoneForm.test(name)) return false; // an offset such as +01:00 has no daylight saving time
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
     return true;
@@ -62,16 +68,20 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** The next tick if `ticks` of them have come, the last at `previous`; null if the schedule has ended. */
+/**
+ * Returns the first tick after `after`, given that there have been `ticks` ticks, the last of them at `previous`. Null
+ * if the schedule has ended.
+ */
 export function findNextTick(schedule: Schedule, ticks: number, after: Date, previous: Date = after): Date | null {
   if (schedule.ends_after !== undefined && ticks >= schedule.ends_after) return null;
   return nextTick(schedule, after, previous);
 }
 
 /**
- * The first tick after a time, however many have come; null if there is none. An interval is counted from `previous`, the tick
- * before: 10 minutes after 09:00 it is 09:10, 09:20 and so on, however late each is handled. When clocks go forward, a tick in the
- * hour that is left out comes at its end; when they go back, a tick at a fixed time comes once. Throws if the schedule is not valid.
+ * Returns the first tick after `after`, regardless of the number of earlier ticks, or null if there is none. Intervals
+ * are counted from the previous tick. For example, every 10 minutes from 09:00 means 09:10, 09:20 and so on, however
+ * late each tick is handled. When clocks go forward, a tick in the skipped hour occurs at the end of that hour. When
+ * they go back, a tick at a fixed time occurs once. Throws if the schedule is not valid.
  */
 export function nextTick(
   { cron, timezone = 'UTC', every_minutes, at, ends_at }: Schedule,

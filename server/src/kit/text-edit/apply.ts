@@ -1,14 +1,14 @@
-// Owns how an agent changes a text by exact replacement, and what it is told if that can't be done: how often the old text occurs,
-// where the nearest lines are, and that a placeholder would delete code. Also shows a text by its lines. Pure.
+// Defines how an agent edits a text by exact replacement. If an edit is refused, the agent is told how often the old
+// text occurs, where the nearest lines are, or that a placeholder would delete code. Also shows a text by lines. Pure.
 import { type Edit, editText, type NearLines } from './edit.ts';
 import { findElision } from './elision.ts';
 
 export type AppliedEdit =
   | { readonly text: string; readonly notes: readonly string[] }
-  /** Why not, in words for the agent. */
+  /** The reason why the edit was refused, in words for the agent. */
   | { readonly refusal: string };
 
-/** `maxCharacters`: of the result. */
+/** `maxCharacters` limits the result's length. */
 export function applyEdit(text: string, edit: Edit, maxCharacters: number): AppliedEdit {
   const { oldText, newText } = edit;
   if (oldText === newText) return { refusal: 'old_text and new_text are the same.' };
@@ -35,7 +35,7 @@ const showNearest = (nearest: NearLines | undefined): string =>
     ? ' Read the file again.'
     : ` The nearest lines, from line ${nearest.firstLine}:\n${nearest.lines.map((line) => line.slice(0, 300)).join('\n')}`;
 
-/** A placeholder where code was would delete that code. Undefined: there is none. */
+/** Describes a placeholder that would delete the code it replaces. Returns undefined if there is none. */
 export function describeElision(newText: string, oldText: string): string | undefined {
   const elision = oldText.trim() === '' ? undefined : findElision(newText, oldText);
   if (elision === undefined) return undefined;
@@ -44,7 +44,7 @@ export function describeElision(newText: string, oldText: string): string | unde
 
 const maxShown = { lines: 1_500, characters: 40_000 };
 
-/** As many whole lines as fit, with a note of what they are. */
+/** Returns as many whole lines as fit, with a note stating their range. */
 export function showLines(wanted: readonly string[], fromLine: number, total: number): string {
   let length = 0;
   const shown: string[] = [];

@@ -1,12 +1,12 @@
-// Owns replacing a part of a text by another: how often the old text occurs, and where the text is that comes nearest. Line
-// ends and spaces at the end of lines may differ. Pure. Finding and replacing are linear in the size of the text; the nearest
-// lines are looked for in small texts only, because each line is compared with each line of the old text.
+// Replaces a part of a text. Reports how often the old text occurs, and where the most similar text is. Line
+// endings and trailing spaces may differ. Pure. Finding and replacing take time linear in the text's size. The nearest
+// lines are searched for only in small texts, because each line is compared with each line of the old text.
 import { findAll, toLineNumbers } from './occurrences.ts';
 
 export type EditResult =
   | { readonly text: string; readonly replaced: number; readonly line: number; readonly tolerated: boolean }
   | { readonly nearest: NearLines | undefined }
-  /** The first lines at which it occurs; `more`: it occurs at others too. */
+  /** The first lines where the old text occurs. `more` is true if it also occurs elsewhere. */
   | { readonly lines: readonly number[]; readonly more: boolean }
   | { readonly tooLong: true };
 
@@ -23,7 +23,9 @@ export interface Edit {
 
 const maxShownLines = 10;
 
-/** Replaces the one occurrence of `oldText`, or all of them, unless the result would have more than `maxLength` characters. */
+/**
+ * Replaces the only occurrence of `oldText`, or all occurrences, unless the result would exceed `maxLength` characters.
+ */
 export function editText(text: string, { oldText, newText, replaceAll }: Edit, maxLength: number): EditResult {
   const maxMatches = replaceAll ? Number.POSITIVE_INFINITY : maxShownLines + 1;
   const exact = findExact(text, oldText, maxMatches);
@@ -33,7 +35,8 @@ export function editText(text: string, { oldText, newText, replaceAll }: Edit, m
   const lines = toLineNumbers(text, shown);
   if (matches.length > 1 && !replaceAll) return { lines, more: matches.length > maxShownLines };
   const inserted = usesCrLf(text) ? newText.replaceAll(/\r?\n/g, '\r\n') : newText;
-  // Before it is built: a hundred thousand characters, inserted in a million places, do not fit into memory.
+  // Checked before building the result, because 100,000 characters inserted in a million places would not fit into
+  // memory.
   const removed = matches.reduce((sum, { start, end }) => sum + end - start, 0);
   if (text.length - removed + matches.length * inserted.length > maxLength) return { tooLong: true };
   const [line = 1] = lines;
@@ -48,7 +51,7 @@ interface Range {
 const findExact = (text: string, part: string, max: number): Range[] =>
   findAll(text, part, max).map((start) => ({ start, end: start + part.length }));
 
-/** Whole lines that are equal without the spaces at their ends. Example: `a␍␊b  ␊` is found by `a␊b`. */
+/** Finds whole lines, ignoring trailing spaces and line endings. Example: `a␊b` finds `a␍␊b  ␊`. */
 function findTolerant(text: string, part: string, max: number): Range[] {
   const wanted = toLines(part.replace(/\r?\n$/, '')).map(({ content }) => content);
   if (wanted.every((content) => content === '')) return [];
@@ -56,16 +59,16 @@ function findTolerant(text: string, part: string, max: number): Range[] {
   const contents = lines.map(({ content }) => content);
   return findAll(contents, wanted, max).map((at) => {
     const [first, last] = [lines[at] as Line, lines[at + wanted.length - 1] as Line];
-    // The line end after the last line is replaced only if it was part of what to replace.
+    // The last line's line ending is replaced only if the old text includes one.
     return { start: first.start, end: part.endsWith('\n') ? last.next : last.end };
   });
 }
 
 interface Line {
-  /** Without the spaces at its end. */
+  /** The line without trailing spaces. */
   readonly content: string;
   readonly start: number;
-  /** Where its content ends, with the spaces. */
+  /** Where the line ends, including trailing spaces. */
   readonly end: number;
   /** Where the next line starts. */
   readonly next: number;
@@ -95,7 +98,7 @@ function splice(text: string, ranges: readonly Range[], inserted: string): strin
   return result + text.slice(from);
 }
 
-/** Whether most of its lines end so. */
+/** Whether most lines end with CRLF. */
 function usesCrLf(text: string): boolean {
   let [newlines, crLfs] = [0, 0];
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) {
@@ -105,11 +108,11 @@ function usesCrLf(text: string): boolean {
   return crLfs * 2 > newlines;
 }
 
-// What is compared to find the nearest lines, so that it takes a fraction of a second.
+// Limits the search for the nearest lines to a fraction of a second.
 const maxCompared = { textLength: 256 * 1024, oldLines: 40, lineLength: 200 };
 const contextLines = 3;
 
-/** The lines that have the most in common with the old text, with some around them. */
+/** Finds the lines that have the most in common with the old text. Returns them with some context. */
 function findNearest(text: string, oldText: string): NearLines | undefined {
   if (text.length > maxCompared.textLength) return undefined;
   const wanted = oldText.split('\n', maxCompared.oldLines).map(normalize);
@@ -128,7 +131,7 @@ function findNearest(text: string, oldText: string): NearLines | undefined {
 
 const normalize = (line: string): string => line.slice(0, maxCompared.lineLength).replaceAll(/\s+/g, ' ').trim();
 
-/** Equal lines count most, then lines of which one contains the other. */
+/** Equal lines score highest, followed by lines that contain one another. */
 function scoreLine(wanted: string, line: string | undefined): number {
   if (line === undefined || wanted.length < 2 || line.length < 2) return 0;
   if (wanted === line) return 4;

@@ -1,7 +1,7 @@
-// Owns finding placeholders that stand for code, as models write them: `// … keep existing code …`. A write that has one where
-// code was would delete that code. Pure; linear.
+// Finds placeholders that models write instead of code, such as `// … keep existing code …`. Replacing code with
+// a placeholder would delete the code. Pure and linear.
 
-// What a comment begins with in HTML, CSS, JavaScript, JSX, Python and shell.
+// The start of a comment in HTML, CSS, JavaScript, JSX, Python and shell.
 const commentStart = /^(?:\{?\/\*+|\/\/+|<!--+|#+|\*)\s*/;
 const ellipsis = /\.{3}|…/;
 const leftOutWords =
@@ -14,7 +14,7 @@ export interface Elision {
   readonly text: string;
 }
 
-/** The first line of `newText` that is a placeholder and does not occur in `oldText`. */
+/** Returns the first line in `newText` that is a placeholder and does not occur in `oldText`. */
 export function findElision(newText: string, oldText: string): Elision | undefined {
   const oldLines = new Set(oldText.split('\n').map((line) => line.trim()));
   for (const [index, raw] of newText.split('\n').entries()) {

@@ -1,8 +1,8 @@
-// Owns finding a part in a text, or in a list of lines, in linear time (Knuth, Morris and Pratt), and on which line it is.
-// String.indexOf is quadratic for some texts: five million times `a`, searched for `aa…abaa…a`, took minutes. Pure.
+// Finds a part of a text or of a list of lines, and its line numbers, in linear time (Knuth-Morris-Pratt).
+// String.indexOf is quadratic for some texts: searching five million `a`s for `aa…abaa…a` took minutes. Pure.
 
 export interface Finder<Item> {
-  /** Where the part starts at or after `from`; -1: nowhere. */
+  /** Returns the part's first position at or after `from`, or -1 if it does not occur. */
   find(text: ArrayLike<Item>, from?: number): number;
 }
 
@@ -22,7 +22,7 @@ export function createFinder<Item>(part: ArrayLike<Item>): Finder<Item> {
   };
 }
 
-/** The first `max` places where the part starts, not overlapping. */
+/** Returns the part's first `max` positions. Matches do not overlap. */
 export function findAll<Item>(text: ArrayLike<Item>, part: ArrayLike<Item>, max = Number.POSITIVE_INFINITY): number[] {
   const finder = createFinder(part);
   const found: number[] = [];
@@ -33,7 +33,7 @@ export function findAll<Item>(text: ArrayLike<Item>, part: ArrayLike<Item>, max 
   return found;
 }
 
-/** The numbers of the lines that contain these positions, which must be in ascending order; the first line is 1. */
+/** Returns the positions' line numbers, starting at 1. The positions must be in ascending order. */
 export function toLineNumbers(text: string, positions: readonly number[]): number[] {
   let line = 1;
   let newline = text.indexOf('\n');
@@ -43,7 +43,9 @@ export function toLineNumbers(text: string, positions: readonly number[]): numbe
   });
 }
 
-/** For each length of a matched part, how much of it is also a beginning of the part: `abab` → 0, 0, 1, 2. */
+/**
+ * For each prefix of the part, the length of the prefix's longest suffix that is also a prefix: `abab` → 0, 0, 1, 2.
+ */
 function computeFallbacks<Item>(part: ArrayLike<Item>): number[] {
   const fallbacks = [0];
   let matched = 0;

@@ -1,4 +1,4 @@
-// Owns searching a text line by line for a literal text, or for parts with `*` between them. Pure; linear in the text.
+// Searches a text line by line for a literal text, or for parts separated by `*`. Pure and linear.
 import { createFinder, type Finder } from './occurrences.ts';
 
 export interface SearchMatch {
@@ -6,7 +6,7 @@ export interface SearchMatch {
   readonly text: string;
 }
 
-/** Example: `fetch(*tasks` finds lines that have `fetch(` and somewhere after it `tasks`. */
+/** Example: `fetch(*tasks` finds lines that contain `fetch(` and, anywhere after it, `tasks`. */
 export function searchText(text: string, pattern: string, ignoreCase: boolean, max: number): SearchMatch[] {
   const fold = (value: string) => (ignoreCase ? value.toLowerCase() : value);
   const parts = fold(pattern)

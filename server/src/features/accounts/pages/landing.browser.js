@@ -43,7 +43,10 @@ onSubmit('forgot-password', async (input) => {
 
 // ---- signed in
 
+let workspaceNames = new Map();
+
 async function showHome({ user, workspaces }) {
+  workspaceNames = new Map(workspaces.map(({ id, name }) => [id, name]));
   fill('name', user.full_name);
   fill('email', user.email);
   showExample('$TOKEN');
@@ -57,14 +60,41 @@ async function showHome({ user, workspaces }) {
   find('token_workspace').replaceChildren(
     ...workspaces.map(({ id, name }) => create('option', { value: id, textContent: name })),
   );
-  await showSessions();
+  await Promise.all([showApps(workspaces), showTokens(), showSessions()]);
   show('home');
   if (location.hash === '#sessions') find('sessions').scrollIntoView();
 }
 
 const showExample = (token) => {
-  find('example').textContent = `curl -H "Authorization: Bearer ${token}" ${location.origin}/api/apps`;
+  find('example').textContent = `curl ${location.origin}/api/auth/me -H "Authorization: Bearer ${token}"`;
 };
+
+/** The page is shown even if the apps can't be read. */
+async function showApps(workspaces) {
+  const lists = await Promise.all(
+    workspaces.map(async ({ id, name }) => {
+      const answer = await request('GET', `/api/apps?sort=-created_date&limit=100&workspaceId=${id}`);
+      return { workspace: name, ...answer.body, error: answer.error };
+    }),
+  );
+  const items = lists.flatMap(({ workspace, items = [] }) =>
+    items.filter(({ published }) => published !== null).map((app) => createAppItem(app, workspace)),
+  );
+  const failed = lists.filter(({ error }) => error !== undefined).map(({ workspace }) => workspace);
+  find('app-list').replaceChildren(...items);
+  find('more-apps').hidden = !lists.some(({ has_more }) => has_more);
+  find('apps-error').textContent =
+    failed.length > 0 ? `The apps of ${failed.join(', ')} could not be read. Reload the page to try again.` : '';
+  find('apps').hidden = items.length === 0 && failed.length === 0;
+}
+
+const createAppItem = ({ name, published }, workspace) =>
+  create(
+    'li',
+    { className: 'row' },
+    create('a', { href: published.url, rel: 'noreferrer', textContent: name }),
+    create('span', { className: 'quiet', textContent: workspace }),
+  );
 
 onSubmit('create-token', async ({ name, workspace, permission, days }) => {
   const input = { name, permission, expires_in_days: Number(days) };
@@ -75,7 +105,37 @@ onSubmit('create-token', async ({ name, workspace, permission, days }) => {
   find('create-token').reset();
   find('copy-token').textContent = 'Copy';
   find('new-token').hidden = false;
+  await showTokens();
 });
+
+/** The page is shown even if the tokens can't be read. */
+async function showTokens() {
+  const { body, error } = await request('GET', '/api/auth/tokens');
+  find('tokens-error').textContent = error === undefined ? '' : `Your tokens could not be read. ${error}`;
+  if (error !== undefined) return;
+  find('token-list').replaceChildren(...body.map(createTokenItem));
+  find('no-tokens').hidden = body.length > 0;
+}
+
+function createTokenItem({ id, name, permission, workspace_id, expires_at, last_used_at }) {
+  const facts = [
+    workspaceNames.get(workspace_id),
+    permission === 'full_access' ? 'full access' : 'read-only',
+    expires_at === null ? 'never expires' : `until ${formatDay(expires_at)}`,
+    last_used_at === null ? 'never used' : `last used ${formatDay(last_used_at)}`,
+  ].filter(Boolean);
+  const label = create('div', {}, name, create('div', { className: 'quiet', textContent: facts.join(', ') }));
+  const button = create('button', { className: 'small', type: 'button', textContent: 'Revoke' });
+  button.setAttribute('aria-label', `Revoke the token ${name}`);
+  onClick(button, find('tokens-error'), async () => {
+    const { error } = await request('DELETE', `/api/auth/tokens/${id}`);
+    await showTokens();
+    return error;
+  });
+  return create('li', { className: 'row' }, label, button);
+}
+
+const formatDay = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: 'medium' });
 
 // Browsers allow copying only on pages that came by https, or from this machine.
 find('copy-token').hidden = navigator.clipboard === undefined;
@@ -98,9 +158,14 @@ function createSessionItem({ id, current, browser, address, created_date }) {
     create('div', { className: 'quiet', textContent: [address, `since ${since}`].filter(Boolean).join(', ') }),
   );
   if (current)
-    return create('li', { className: 'row' }, place, create('span', { className: 'quiet', textContent: 'this one' }));
+    return create(
+      'li',
+      { className: 'row' },
+      place,
+      create('span', { className: 'quiet', textContent: 'this session' }),
+    );
   const button = create('button', { className: 'small', type: 'button', textContent: 'End' });
-  button.setAttribute('aria-label', `End the session of ${browser ?? 'unknown browser'} since ${since}`);
+  button.setAttribute('aria-label', `End the session in ${browser ?? 'unknown browser'} since ${since}`);
   onClick(button, find('sessions-error'), () => endSessions(`/api/auth/sessions/${id}`));
   return create('li', { className: 'row' }, place, button);
 }

@@ -1,13 +1,14 @@
-// Owns the page at `/`: set-up, sign-in, and for a signed-in person what to do next, a form for a token, and their sessions.
-import { readPart, renderPage } from '../../../kit/http/page.ts';
+// The page at `/`, for setup and sign-in. It shows signed-in people their next steps, their published apps,
+// their tokens and their sessions.
+import { readPart, renderPage } from '../../../kit/http/page/page.ts';
 
 const signedOut = `
     <form id="set-up" data-section hidden>
       <h1>Set up this installation</h1>
-      <p>Create the first user and workspace. The set-up token is in the log of the API.</p>
-      <label for="setup_token">Set-up token</label>
+      <p>Create the first user and workspace. The setup token is in the API's log.</p>
+      <label for="setup_token">Setup token</label>
       <input id="setup_token" name="setup_token" maxlength="256" autocomplete="off" required>
-      <label for="workspace_name">Name of the workspace</label>
+      <label for="workspace_name">Workspace name</label>
       <input id="workspace_name" name="workspace_name" maxlength="100" autocomplete="organization" required>
       <label for="full_name">Your name</label>
       <input id="full_name" name="full_name" maxlength="200" autocomplete="name" required>
@@ -19,7 +20,7 @@ const signedOut = `
     </form>
     <form id="sign-in" data-section hidden>
       <h1>Sign in</h1>
-      <p id="password-set" class="notice" hidden>Your new password is set. Sign in with it.</p>
+      <p id="password-set" class="notice" hidden>Your password has been changed. Sign in with your new password.</p>
       <label for="email">E-mail address</label>
       <input id="email" name="email" type="email" maxlength="320" autocomplete="username" required>
       <label for="password">Password</label>
@@ -29,21 +30,21 @@ const signedOut = `
     </form>
     <form id="forgot-password" data-section hidden>
       <h1>Reset your password</h1>
-      <p>We send you a link. With it you set a new password within one hour.</p>
+      <p>We'll send you a link to set a new password. It works for one hour.</p>
       <label for="forgot_email">E-mail address</label>
       <input id="forgot_email" name="email" type="email" maxlength="254" autocomplete="username" required>
-      <button>Send the link</button>
+      <button>Send link</button>
       <p><a href="#">Back to sign-in</a></p>
     </form>
     <section id="link-sent" data-section hidden>
-      <h1>Look into your inbox</h1>
-      <p>If <b data-fill="forgot-email"></b> has an account, a mail with a link will arrive there in a few minutes.</p>
-      <p id="mail-waits" hidden>No worker is running at the moment, so the mail waits until an operator starts one.</p>
+      <h1>Check your inbox</h1>
+      <p>If <b data-fill="forgot-email"></b> has an account, an e-mail with a link will arrive in a few minutes.</p>
+      <p id="mail-waits" hidden>No worker is running at the moment, so the e-mail won't be sent until an operator starts one.</p>
       <p><a href="#">Back to sign-in</a></p>
     </section>
     <section id="no-mail" data-section hidden>
       <h1>Reset your password</h1>
-      <p>This installation sends no mail. Ask an operator for a link: <code>plinth user reset --user YOUR-ADDRESS</code> prints one.</p>
+      <p>This installation doesn't send e-mail. Ask an operator to run <code>plinth user reset --user YOUR-ADDRESS</code> and send you the link.</p>
       <p><a href="#">Back to sign-in</a></p>
     </section>`;
 
@@ -66,8 +67,14 @@ const signedIn = `
       </section>
       <section aria-labelledby="workspaces-heading">
         <h2 id="workspaces-heading">Your workspaces</h2>
-        <p id="no-workspaces" hidden>You are not a member of a workspace. Ask an admin of one for an invitation.</p>
+        <p id="no-workspaces" hidden>You aren't a member of any workspace. Ask a workspace admin for an invitation.</p>
         <ul id="workspaces"></ul>
+      </section>
+      <section id="apps" aria-labelledby="apps-heading" hidden>
+        <h2 id="apps-heading">Published apps</h2>
+        <ul id="app-list"></ul>
+        <p id="more-apps" class="quiet" hidden>These are the published apps among the newest 100 of each workspace.</p>
+        <p id="apps-error" class="error" role="alert"></p>
       </section>
       <section id="tokens" aria-labelledby="token-heading">
         <h2 id="token-heading">Create a token</h2>
@@ -82,10 +89,11 @@ const signedIn = `
               <select id="token_workspace" name="workspace"></select>
             </div>
             <div>
-              <label for="token_permission">Permission</label>
-              <select id="token_permission" name="permission">
-                <option value="read_only">Read only</option>
-                <option value="full_access">Full access</option>
+              <label for="token_permission">What is it for?</label>
+              <select id="token_permission" name="permission" required>
+                <option value="">Choose…</option>
+                <option value="full_access">Building apps, changing things (full access)</option>
+                <option value="read_only">Only reading (read-only)</option>
               </select>
             </div>
             <div>
@@ -101,7 +109,7 @@ const signedIn = `
         </form>
         <div id="new-token" class="notice" role="status" hidden>
           <div class="row">
-            <p><b>Store this token now.</b> It is not shown again.</p>
+            <p><b>Save this token now.</b> It won't be shown again.</p>
             <button id="copy-token" class="small" type="button">Copy</button>
           </div>
           <pre id="token-text"></pre>
@@ -109,9 +117,15 @@ const signedIn = `
           <p id="copy-error" class="error" role="alert"></p>
         </div>
       </section>
+      <section aria-labelledby="tokens-heading">
+        <h2 id="tokens-heading">Your tokens</h2>
+        <p id="no-tokens" class="quiet" hidden>You have no tokens.</p>
+        <ul id="token-list" aria-labelledby="tokens-heading"></ul>
+        <p id="tokens-error" class="error" role="alert"></p>
+      </section>
       <section id="sessions" aria-labelledby="sessions-heading">
         <h2 id="sessions-heading">Your sessions</h2>
-        <p class="quiet">The browsers in which you are signed in.</p>
+        <p class="quiet">The browsers where you're signed in.</p>
         <ul id="session-list"></ul>
         <button id="end-others" class="small" type="button">End all other sessions</button>
         <p id="sessions-error" class="error" role="alert"></p>
@@ -121,5 +135,5 @@ const signedIn = `
 export const landingPage = renderPage({
   title: 'Plinth',
   main: signedOut + signedIn,
-  script: readPart('landing.browser.js', import.meta.url),
+  scripts: [readPart('landing.browser.js', import.meta.url)],
 });

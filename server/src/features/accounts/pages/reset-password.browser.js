@@ -8,7 +8,7 @@ function showUnusable(reason) {
 
 function start() {
   if (location.hash.length > 1) show('set-password');
-  else showUnusable('The link is incomplete: its token is missing. Open the whole link from the mail.');
+  else showUnusable('The link is incomplete. Open the full link from the e-mail.');
 }
 
 onSubmit('set-password', async ({ new_password }) => {

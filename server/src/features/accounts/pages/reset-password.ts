@@ -1,10 +1,10 @@
-// Owns the page on which a user sets a new password, opened by the link in the reset mail. The token is in the URL's
+// The page where a user sets a new password, opened from the link in the reset e-mail. The token is in the URL's
 // fragment, which browsers do not send, so no server or proxy logs it.
-import { readPart, renderPage } from '../../../kit/http/page.ts';
+import { readPart, renderPage } from '../../../kit/http/page/page.ts';
 
 export const resetPasswordPage = renderPage({
   title: 'Set a new password',
-  script: readPart('reset-password.browser.js', import.meta.url),
+  scripts: [readPart('reset-password.browser.js', import.meta.url)],
   main: `
     <form id="set-password" data-section hidden>
       <h1>Set a new password</h1>

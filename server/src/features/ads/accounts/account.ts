@@ -1,14 +1,15 @@
-// Owns the advertising account of an app: creating it once, finding it again after a request without an answer, and reading it.
+// An app's advertising account: creating it exactly once, finding it after a lost response, and reading it.
 //
-// The platform accepts any number of accounts with one name, and has no key for repeated requests. So a row with a name that no other
-// account has is committed first. Only the process that moves it from `recorded` to `sent` sends the request, after it has looked for an
-// account with the name, and only within 30 seconds:
+// The platform allows duplicate account names and has no idempotency keys, so a row with a unique account name is
+// committed first. Only the process that moves the row from `recorded` to `sent` sends the request. That process first
+// searches for an account with the name, and sends the request within 30 seconds or not at all.
 //
-//   answer                what follows
-//   created               ready
-//   refused, not sent     recorded, and the next call sends it again
-//   none                  sent: the account is looked for by its name until it is found (ready), or was missing three times, 15 seconds
-//                         apart, after the request had ended here (recorded)
+//   response              next state
+//   created               `ready`
+//   refused, not sent     `recorded`, and the next call resends the request
+//   none                  `sent`, and later reads search for the account by name. The row becomes `ready` when a read
+//                         finds the account. It returns to `recorded` when the request has ended on our side and three
+//                         later reads, 15 seconds apart, have found nothing.
 import { createHash } from 'node:crypto';
 import { type AuditedChange, audit, auditService } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
@@ -32,8 +33,9 @@ import {
   returnToRecorded,
   saveStatus,
 } from '../store/accounts.ts';
+import { type AccountRow, isReady, type ReadyAccount } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
-import { type AccountRow, type AccountStatus, isReady, presentAccount, type ReadyAccount } from './contract.ts';
+import { type AccountStatus, presentAccount } from './contract.ts';
 import { currencyOf } from './currencies.ts';
 
 export interface AccountDeps {
@@ -44,7 +46,7 @@ export interface AccountDeps {
   readonly defaultCurrency: Currency;
   readonly clock: Clock;
   readonly times: Pick<AdsTimes, 'reconcileMs' | 'requestMs' | 'emptyReads'>;
-  /** More accounts have the name of a row than the one that is used: a network repeated the request, or it was very late. */
+  /** Called if a duplicated or very late request has left several accounts with the row's name. */
   readonly reportSurplus: (surplus: { readonly app_id: string; readonly customer_ids: readonly string[] }) => void;
 }
 
@@ -56,7 +58,7 @@ export async function getReadyAccount(db: Db, access: AppAccess): Promise<ReadyA
   return row;
 }
 
-/** The status is at most a minute old, or else the last one that was read. */
+/** Returns the account. Its status is at most a minute old, or the last known one if the platform does not respond. */
 export async function getAccount(
   db: Db,
   deps: AccountDeps,
@@ -70,17 +72,17 @@ export async function getAccount(
 
 export interface StatusReading {
   readonly status: AccountStatus;
-  /** Of the newest billing setup. Null if it was never read. */
+  /** The newest billing setup's status. Null if it has never been read. */
   readonly billing_status: string | null;
-  /** False: the platform did not answer, and the status is the last known one. */
+  /** False if the platform did not respond, in which case the status is the last known one. */
   readonly isCurrent: boolean;
-  /** Likewise for the billing status, which is read separately. */
+  /** Like `isCurrent`, but for the billing status, which is read separately. */
   readonly isBillingCurrent: boolean;
-  /** When it was read, if not now. */
+  /** When the status was read, if not by this call. */
   readonly asOf?: Date;
 }
 
-/** The platform counts reads, so that they are not repeated within a minute. */
+/** The platform meters reads, so a status is read at most once a minute. */
 const freshMs = 60_000;
 
 export async function readStatus(
@@ -97,14 +99,14 @@ export async function readStatus(
     return { status, billing_status, isCurrent: false, isBillingCurrent: false, asOf: asOf ?? row.updated_date };
   const { billingStatus } = read.result;
   const live = { status: toStatus(read.result.status), billing_status: billingStatus ?? billing_status };
-  // Nobody pays for an account that is closed, and the platform refuses to read it.
+  // A closed account has no billing, and the platform rejects the read.
   const isBillingCurrent = billingStatus !== undefined || live.status === 'CLOSED';
-  // If only one of both was read, the next call reads them again.
+  // If only one of the two statuses was read, the next call reads both again.
   await saveStatus(db, row, live, isBillingCurrent ? now : asOf);
   return { ...live, isCurrent: true, isBillingCurrent };
 }
 
-/** Creates the account if the app has none. Costs nothing. */
+/** Creates the account if the app has none. Accounts are free. */
 export async function ensureAccount(
   db: Db,
   deps: AccountDeps,
@@ -130,7 +132,7 @@ export async function ensureAccount(
   return withNotes(presentAccount(settled.account), { ignored });
 }
 
-/** The time zone of an account is fixed. */
+/** An account's time zone can't be changed, so a different one in the request is reported as ignored. */
 function presentUnchanged(row: ReadyAccount, timezone: string | undefined): Answer<PresentedAccount> {
   const ignored = timezone !== undefined && timezone !== row.timezone ? ['timezone'] : [];
   return withNotes(presentAccount(row), { changed: false, ignored, asOf: row.status_read_at ?? row.updated_date });
@@ -144,7 +146,7 @@ export async function recordNewAccount(
   now: Date,
 ): Promise<AccountRow> {
   return transaction(db, async (db) => {
-    await lockApp(db, access); // it may have been moved to the trash meanwhile
+    await lockApp(db, access); // the app may have been moved to the trash
     const currency_code = await chooseCurrency(db, access, defaultCurrency);
     const account_name = nameAccount(access.app.id);
     await recordAccount(db, access, { account_name, currency_code, timezone }, now);
@@ -154,17 +156,17 @@ export async function recordNewAccount(
   });
 }
 
-/** Of a new account. */
+/** Chooses a new account's currency. */
 async function chooseCurrency(db: Db, access: AppAccess, fallback: Currency): Promise<Currency> {
   const { country_code } = await getWorkspaceRow(db, access);
   return currencyOf(country_code, fallback);
 }
 
-/** `<app id> <key>`, always the same for an app: nobody gives an account such a name by hand. */
+/** `<app id> <key>`: constant for an app, and unlikely to be chosen by hand. */
 const nameAccount = (appId: string): string =>
   `${appId} ${createHash('sha256').update(`account of ${appId}`).digest('hex').slice(0, 10)}`;
 
-/** `isNew`: this process has adopted it. Otherwise another one was faster. */
+/** `isNew` is true if this process adopted the account, and false if another process had already done so. */
 export interface Settled {
   readonly account: ReadyAccount;
   readonly isNew: boolean;
@@ -173,8 +175,9 @@ export interface Settled {
 type RecordChange = (db: Db, change: AuditedChange) => Promise<void>;
 
 /**
- * Creates the account of a row, or looks for it if a request was sent. Undefined: still not known. What the platform refused before can
- * be corrected, so that the time zone and the currency of a new request are those of `row`, whatever was recorded.
+ * Creates the row's account, or searches for it if a request was already sent. Returns undefined if the outcome is
+ * still unknown. A new request uses the time zone and currency in `row`, because the caller may have corrected values
+ * that the platform refused.
  */
 export const settleAccount = (
   db: Db,
@@ -193,16 +196,17 @@ async function createAccount(
   now: Date,
 ): Promise<Settled | undefined> {
   const { timezone, currency_code } = row;
-  // Others look for the account from 30 seconds after `sentAt` on. Until then the request has ended here, or it is not sent, also if
-  // this process was suspended in between.
+  // Other processes start searching for the account 30 seconds after `sentAt`. By that time the request has ended on
+  // our side or will never be sent, even if this process was suspended in between.
   const sentAt = deps.clock.now();
   const notAfter = performance.now() + deps.times.requestMs;
   const claimed = await claimSending(db, row, { timezone, currency_code }, sentAt);
   if (claimed === undefined) return lookForAccount(db, deps, row, record, now);
-  // An earlier request may have been very late, or the database may have been restored from a backup.
+  // An earlier request may have arrived very late, or the database may have been restored from a backup.
   const found = await deps.platform.findClientAccounts(claimed.account_name);
-  if (found.outcome === 'read' && found.result.length > 0) return adopt(db, deps, claimed, found.result, record, now);
-  if (found.outcome === 'read') return sendRequest(db, deps, claimed, notAfter, record, now);
+  if (found.outcome === 'read' && found.result.length > 0)
+    return adopt(db, deps, { row: claimed, accounts: found.result, record }, now);
+  if (found.outcome === 'read') return sendRequest(db, deps, { row: claimed, notAfter, record }, now);
   await returnToRecorded(db, claimed, now);
   throw platformUnavailable();
 }
@@ -210,29 +214,27 @@ async function createAccount(
 async function sendRequest(
   db: Db,
   deps: AccountDeps,
-  row: AccountRow,
-  notAfter: number,
-  record: RecordChange,
+  { row, notAfter, record }: { readonly row: AccountRow; readonly notAfter: number; readonly record: RecordChange },
   now: Date,
 ): Promise<Settled | undefined> {
   const account = { name: row.account_name, currencyCode: row.currency_code, timeZone: row.timezone };
   const created = await deps.platform.createClientAccount(account, notAfter);
   if (created.outcome === 'applied') {
     const { customerId } = created.result;
-    // A network that repeats requests would have made another one. Which is the first is then known only from a read.
+    // The network may have duplicated the request and created a second account. Only a read shows which came first.
     const found = await deps.platform.findClientAccounts(row.account_name);
     if (found.outcome !== 'read') return undefined;
     const others = found.result.filter((each) => each.customerId !== customerId);
     const own = found.result.find((each) => each.customerId === customerId);
     const all = own === undefined ? [...others, { ...account, customerId, status: 'ENABLED' }] : found.result;
-    return adopt(db, deps, row, all, record, now);
+    return adopt(db, deps, { row, accounts: all, record }, now);
   }
   if (created.outcome === 'unknown') return undefined;
   await returnToRecorded(db, row, now);
   throw created.outcome === 'refused' ? toRefusal(created.reasons) : platformUnavailable();
 }
 
-/** Undefined: still not known. */
+/** Returns undefined if the outcome is still unknown. */
 async function lookForAccount(
   db: Db,
   deps: AccountDeps,
@@ -242,7 +244,7 @@ async function lookForAccount(
 ): Promise<Settled | undefined> {
   const found = await deps.platform.findClientAccounts(row.account_name);
   if (found.outcome !== 'read') return undefined;
-  if (found.result.length > 0) return adopt(db, deps, row, found.result, record, now);
+  if (found.result.length > 0) return adopt(db, deps, { row, accounts: found.result, record }, now);
   const { requestMs, reconcileMs, emptyReads } = deps.times;
   const countsFrom = (row.sent_at?.getTime() ?? 0) + requestMs + row.empty_reads * reconcileMs;
   const counts = now.getTime() >= countsFrom;
@@ -251,13 +253,15 @@ async function lookForAccount(
   return undefined;
 }
 
-/** Of several accounts, takes the first one that is enabled. */
+/** If there are several accounts, adopts the first enabled one. */
 async function adopt(
   db: Db,
   deps: AccountDeps,
-  row: AccountRow,
-  accounts: readonly ClientAccount[],
-  record: RecordChange,
+  {
+    row,
+    accounts,
+    record,
+  }: { readonly row: AccountRow; readonly accounts: readonly ClientAccount[]; readonly record: RecordChange },
   now: Date,
 ): Promise<Settled | undefined> {
   const chosen = accounts.find(({ status }) => status === 'ENABLED') ?? accounts[0];
@@ -277,7 +281,7 @@ async function adopt(
     });
     return ready;
   });
-  // Another process was faster, or the app was purged.
+  // If nothing was adopted, another process was faster or the app was purged.
   const account = adopted ?? (await findAccountById(db, row));
   const surplus = listOthers(account?.platform_customer_id ?? '');
   if (surplus.length > 0) deps.reportSurplus({ app_id: row.app_id, customer_ids: surplus });
@@ -286,7 +290,7 @@ async function adopt(
 
 const maxPerRun = 20;
 
-/** For a worker: looks for accounts whose request had no answer. Returns how many were found. */
+/** A worker job. Searches for accounts whose request got no response, and returns the number found. */
 export async function settleAccounts(db: Db, deps: AccountDeps, now: Date): Promise<number> {
   if (!deps.platform.configured) return 0;
   const rows = await listUnsettled(db, new Date(now.getTime() - deps.times.reconcileMs), maxPerRun);
@@ -308,7 +312,7 @@ const outcomeUnknown = () =>
   new Problem(
     'conflict',
     'ad_platform_timeout',
-    'The ad platform did not answer whether it created the account. Send the request again in 15 seconds: no second account is created.',
+    'The ad platform has not confirmed whether it created the account. Send the request again in 15 seconds; this will not create a second account.',
     { members: { campaign_state: 'absent' }, headers: { 'retry-after': '15' } },
   );
 
@@ -316,11 +320,11 @@ export const platformUnavailable = (retryAfterMs = 30_000) =>
   new Problem(
     'unavailable',
     'ad_platform_unavailable',
-    'The ad platform is not configured or can not be reached. Try again later, or ask the operator.',
-    { headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } },
+    "The ad platform is not configured or can't be reached. Try again later, or contact the operator.",
+    { retrySafe: true, headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } },
   );
 
-/** Of a new account, callers choose only the time zone. Everything else is the operator's to change. */
+/** Callers choose only a new account's time zone. All other problems are the operator's to fix. */
 function toRefusal(reasons: readonly Reason[]): Problem {
   const busy = reasons.find(({ kind }) => kind === 'busy');
   if (busy !== undefined) return platformUnavailable(busy.retryAfterMs);
@@ -328,13 +332,13 @@ function toRefusal(reasons: readonly Reason[]): Problem {
     return new Problem(
       'unavailable',
       'ad_platform_unavailable',
-      'The ad platform refused to create the account, for a reason that only the operator can change. No account was created.',
+      'The ad platform rejected the new account because of a problem that only the operator can fix. No account was created. Contact the operator.',
       { headers: { 'retry-after': '300' } },
     );
   return new Problem(
     'bad_request',
     'platform_rejected',
-    'The ad platform refused to create the account. See `platform_reasons`.',
+    'The ad platform rejected the new account. Fix the problems listed in `platform_reasons`, then send the request again.',
     { members: { platform_reasons: reasons.map(({ code, message }) => ({ code, message })), account_created: false } },
   );
 }

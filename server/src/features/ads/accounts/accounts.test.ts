@@ -1,4 +1,4 @@
-// Owns the tests of advertising accounts: one account per app, whatever happens to the request that creates it.
+// Tests for advertising accounts. Each app gets exactly one account, even if the request that creates it fails.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAdPlatform } from '../../../../../sandbox/src/ad-platform/server.ts';
 import type { FaultKind } from '../../../../../sandbox/src/faults.ts';
@@ -29,7 +29,7 @@ const newApp = () => world.appOf(owner, workspace);
 const read = (app: AppRow) => world.call('GET', pathOf(app), { as: token });
 const ensure = (app: AppRow, body: object = {}, on = world) =>
   on.call('POST', `${pathOf(app)}/ensure-for-tracking`, { as: token, body });
-/** What the platform has of this app, by its own journal. */
+/** The accounts created for this app, according to the platform's own journal. */
 const listCreated = (app: AppRow) =>
   platform.journal.flatMap(({ call, changes }) =>
     call !== 'createCustomerClient'
@@ -38,7 +38,7 @@ const listCreated = (app: AppRow) =>
           String(resource?.descriptiveName).startsWith(app.id) ? [String(resource?.id)] : [],
         ),
   );
-/** What the worker does every 15 seconds. */
+/** Runs the job that a worker runs every 15 seconds. */
 const settle = async () => {
   world.clock.aheadMs += 16_000;
   const job = world.app.background.jobs.find(({ name }) => name === 'settle advertising accounts');
@@ -99,7 +99,7 @@ describe('ensureTrackingAccount', () => {
     'finds the account that was created without an answer (%s)',
     async (fault) => {
       const app = await newApp();
-      await ensure(await newApp(), {}, impatient); // opens its connection
+      await ensure(await newApp(), {}, impatient); // opens the connection
       platform.setFaults({ call: 'createCustomerClient', fault, times: 1, delay_ms: 800 });
       expect(await ensure(app, {}, impatient)).toMatchObject({
         status: 409,
@@ -116,7 +116,7 @@ describe('ensureTrackingAccount', () => {
     async (fault) => {
       const app = await newApp();
       platform.setFaults({ call: 'createCustomerClient', fault, times: 1 });
-      // Also reads by callers, before the request has ended and more often than every 15 seconds, must not count.
+      // A caller's read must not count before the request has ended, or within 15 seconds of the last counted read.
       for (const aheadMs of [0, 0, 10_000, 10_000, 15_000, 0, 0]) {
         world.clock.aheadMs += aheadMs;
         expect((await ensure(app)).body.code).toBe('ad_platform_timeout');
@@ -175,7 +175,7 @@ describe('ensureTrackingAccount', () => {
     expect(world.logLines.join('')).toContain(`"customer_ids":["${surplus}"]`);
   });
 
-  it('uses the oldest account also if the platform could not be read at first', async () => {
+  it('uses the oldest account even if the platform could not be read at first', async () => {
     const app = await newApp();
     platform.setFaults(
       { call: 'createCustomerClient', fault: 'duplicate', times: 1 },
@@ -200,7 +200,7 @@ describe('ensureTrackingAccount', () => {
     expect(listCreated(app)).toHaveLength(1);
   });
 
-  it('answers 503 to a refusal that the caller can not change, and logs it', async () => {
+  it('answers 503 to a refusal that the caller cannot change, and logs it', async () => {
     const app = await newApp();
     platform.setFaults({ call: 'createCustomerClient', fault: 'refuse', times: 1 });
     expect(await ensure(app)).toMatchObject({ status: 503, body: { code: 'ad_platform_unavailable' } });

@@ -1,4 +1,5 @@
-// Owns what follows from a closed account: the platform refuses everything in it, and nothing in it is served.
+// The detection of closed accounts. The platform refuses all requests for a closed account and shows none of its
+// ads.
 import type { Change, Reading } from '../../../gateways/ad-platform/index.ts';
 import type { Db } from '../../../tables.ts';
 import { findAccount } from '../store/accounts.ts';
@@ -6,12 +7,12 @@ import { findAccount } from '../store/accounts.ts';
 const notEnabled = 'CUSTOMER_NOT_ENABLED';
 
 /**
- * Whether the platform has answered that the account is not enabled, and the manager account showed it as closed when it was last read.
- * Only both together are enough: a suspended account answers the same, and a closed one may have been opened again.
+ * Whether the platform reported that the account is not enabled, and the manager account last showed it as closed. Both
+ * are needed, because a suspended account gives the same error and a closed account may have been reopened.
  */
 export async function isClosedBy(
-  answer: Change<unknown> | Reading<unknown>,
   db: Db,
+  answer: Change<unknown> | Reading<unknown>,
   { workspace_id, app_id }: { readonly workspace_id: string; readonly app_id: string },
 ): Promise<boolean> {
   const isRefusal =
@@ -21,4 +22,4 @@ export async function isClosedBy(
   return isRefusal && (await findAccount(db, { app: { workspace_id, id: app_id } }))?.status === 'CLOSED';
 }
 
-export const accountClosed = 'The account is closed at the ad platform. Nothing in it is served.';
+export const accountClosed = 'The account is closed on the ad platform, so its ads are not shown.';

@@ -1,4 +1,4 @@
-// Owns which currency a new advertising account has: that of the workspace's country, if campaigns have budgets in it.
+// The default currency for a new account: the currency of the workspace's country, if budgets support it.
 import { budgets, type Currency, isCurrency } from '../budgets/table.ts';
 
 const countries: Readonly<Record<Currency, string>> = {

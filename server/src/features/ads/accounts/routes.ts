@@ -1,7 +1,7 @@
-// Owns the HTTP contract of advertising accounts.
+// The HTTP routes for advertising accounts.
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { appAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { type AccountDeps, ensureAccount, getAccount } from './account.ts';
 import { AdsAccount, NewAdsAccount } from './contract.ts';
@@ -11,9 +11,9 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
     name: 'getAdsAccount',
     method: 'GET',
     path: '/api/apps/{app_id}/ads-platform/accounts',
-    summary: "Read an app's advertising account, with its status at most a minute ago",
+    summary: "Read an app's advertising account, with a status that is at most a minute old",
     description:
-      'If the ad platform does not answer, the status is the last known one, with `X-Partial-Result: live_status`.',
+      'If the ad platform does not answer, the last known status is returned with `X-Partial-Result: live_status`.',
     credentials: readCredentials,
     access: appAs('viewer'),
     limit: perMinute(60, 'caller+app', { group: 'adread' }),
@@ -28,14 +28,15 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
     name: 'ensureTrackingAccount',
     method: 'POST',
     path: '/api/apps/{app_id}/ads-platform/accounts/ensure-for-tracking',
-    summary: 'Create the advertising account of an app if it has none; creates no campaign and costs nothing',
-    description: 'Repeat it after 409 `ad_platform_timeout`: an app never gets a second account.',
+    summary: "Create an app's advertising account if it has none, without a campaign and free of charge",
+    description: 'After 409 `ad_platform_timeout`, send the request again. An app never gets a second account.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(10, 'caller+app'),
     work: 'outside',
     heldSeconds: 60,
     body: NewAdsAccount,
+    repeat: 'safe',
     audits: ['ads.account.created'],
     headers: ['X-Data-As-Of'],
     answers: { 200: AdsAccount },

@@ -1,4 +1,4 @@
-// Owns the tests of budget bounds.
+// Tests for budget bounds.
 import { expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
 

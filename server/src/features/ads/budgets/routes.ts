@@ -1,7 +1,7 @@
-// Owns the HTTP contract of budget bounds.
+// The HTTP routes for budget bounds.
 import { readCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { appAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { getBudgetBoundaries } from './boundaries.ts';
 import { BudgetBoundaries, BudgetQuery } from './contract.ts';
@@ -11,8 +11,8 @@ export const budgetRoutes = (): Route[] => [
     name: 'getBudgetBoundaries',
     method: 'GET',
     path: '/api/apps/{app_id}/ads-platform/campaigns/budget-boundaries',
-    summary: 'Read how small and how large the daily budget of a campaign may be',
-    description: 'Needs no advertising account. The ad platform may have a higher minimum of its own.',
+    summary: 'Read the smallest and the largest daily budget that a campaign can have',
+    description: 'No advertising account is needed. The ad platform may require a higher minimum.',
     credentials: readCredentials,
     access: appAs('viewer'),
     limit: perMinute(60, 'caller+app', { group: 'adread' }),

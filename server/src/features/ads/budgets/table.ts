@@ -1,11 +1,11 @@
-// Owns the table of daily budgets: what a campaign may cost a day, in whole units of its currency. An operator who advertises live checks
-// it against the ad platform's own bounds. `step` is the smallest amount that the currency has.
+// The daily budget table: the bounds of a campaign's daily cost, in whole currency units. Before advertising live,
+// operators should check it against the ad platform's own bounds. `step` is the currency's smallest amount.
 
 export const campaignTypes = ['SMART', 'PERFORMANCE_MAX'] as const;
 export type CampaignType = (typeof campaignTypes)[number];
 
 export interface BudgetRow {
-  /** The least a day, by the type of the campaign. */
+  /** The minimum daily budget for each campaign type. */
   readonly min: Readonly<Record<CampaignType, number>>;
   readonly max: number;
   readonly step: number;
@@ -42,7 +42,7 @@ export const budgets = {
   KRW: row(4_000, 7_000, 14_000_000, 1),
 } as const satisfies Record<string, BudgetRow>;
 
-/** A currency in which campaigns can have a budget. */
+/** A currency that campaign budgets support. */
 export type Currency = keyof typeof budgets;
 
 export const isCurrency = (code: string): code is Currency => Object.hasOwn(budgets, code);

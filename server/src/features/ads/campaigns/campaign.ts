@@ -1,4 +1,4 @@
-// Owns reading campaigns: the list with its metrics, and one campaign with its statuses at this moment.
+// Reads campaigns: the list with its metrics, and a single campaign with its live statuses.
 import { auditService } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { PlatformCampaigns } from '../../../gateways/ad-platform/campaign.ts';
@@ -7,11 +7,11 @@ import type { Cursors } from '../../../kit/http/cursor.ts';
 import type { Db } from '../../../tables.ts';
 import { findAccount } from '../store/accounts.ts';
 import { listCampaigns, readProgress, saveMetrics } from '../store/campaigns.ts';
+import type { CampaignRow } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
 import {
   type Campaign,
   type CampaignListQuery,
-  type CampaignRow,
   type ListedCampaign,
   presentCampaign,
   presentListed,
@@ -26,7 +26,7 @@ export interface CampaignDeps {
 
 export type CampaignAccess = AppAccess & { readonly campaign: CampaignRow };
 
-/** The statuses as the platform has them now; if it does not answer in time, as it had them when it was last read. */
+/** Returns the platform's current statuses, or the last known ones if the platform does not respond in time. */
 export async function getCampaign(
   db: Db,
   { platform, times }: CampaignDeps,
@@ -34,7 +34,7 @@ export async function getCampaign(
   now: Date,
 ): Promise<Answer<Campaign>> {
   const { campaign: row } = access;
-  if (row.status === 'REMOVED') return withNotes(presentCampaign(row), {}); // for ever
+  if (row.status === 'REMOVED') return withNotes(presentCampaign(row), {}); // a removal is final
   const customerId = (await findAccount(db, access))?.platform_customer_id ?? null;
   const progress = await readProgress(db, row);
   const read =
@@ -55,7 +55,7 @@ export async function getCampaign(
 
 const readAt = (row: CampaignRow): Date => row.status_read_at ?? row.updated_date;
 
-/** Newest first, with those that are removed or not confirmed. */
+/** Lists campaigns, newest first, including removed and unconfirmed ones. */
 export async function listAppCampaigns(
   db: Db,
   deps: CampaignDeps,
@@ -77,13 +77,16 @@ export async function listAppCampaigns(
   return withNotes(page, { ...(asOf && { asOf }), ...(read?.isCurrent === false && { partial: ['metrics'] }) });
 }
 
-/** Statuses are read from the platform every few minutes (sync.ts). */
+/** The time of the oldest status. A background job reads statuses from the platform every few minutes (sync.ts). */
 function findOldestReading(rows: readonly CampaignRow[]): Date | undefined {
   const times = rows.filter(({ status }) => status !== 'REMOVED').map(readAt);
   return times.toSorted((one, other) => one.getTime() - other.getTime())[0];
 }
 
-/** Also of removed campaigns: what they have cost stays. `isCurrent`: the platform has answered. */
+/**
+ * Refreshes the metrics, even for removed campaigns, because their costs remain. `isCurrent` is false if the platform
+ * did not respond.
+ */
 async function refreshMetrics(
   db: Db,
   { platform }: CampaignDeps,

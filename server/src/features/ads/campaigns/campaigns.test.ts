@@ -1,4 +1,4 @@
-// Owns the tests of reading campaigns: the list, one campaign, its journal, and comparing them all with the platform.
+// Tests for reading campaigns: the list, a single campaign, its journal, and the comparison with the platform.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAdPlatform } from '../../../../../sandbox/src/ad-platform/server.ts';
@@ -6,7 +6,7 @@ import { performanceMax, smart } from '../../../../test/support/ad-campaigns.ts'
 import { type CampaignScene, createCampaigns, type TestCampaign } from '../../../../test/support/campaigns.ts';
 import { startWorld } from '../../../../test/support/world.ts';
 import { newId } from '../../../kit/ids.ts';
-import { toCampaignName } from './name.ts';
+import { toCampaignName } from '../rules/name.ts';
 
 const platform = await startAdPlatform();
 afterAll(() => platform.close());
@@ -48,7 +48,7 @@ const entriesOf = async ({ app, as }: CampaignScene, type: string) =>
   (await world.call('GET', `/api/workspace/audit-log?type=${type}&app_id=${app.id}`, { as })).body.items;
 const runJob = async (name: string) =>
   world.app.background.jobs.find((job) => job.name === name)?.run(world.app.database.db, world.clock.now());
-/** A change that a worker has sent, without an answer. */
+/** Inserts a change that was sent but got no response. */
 const recordUnknown = ({ app }: CampaignScene, campaign: TestCampaign, kind: 'pause' | 'resume') =>
   world.db
     .insertInto('ads_changes')
@@ -63,7 +63,7 @@ const recordUnknown = ({ app }: CampaignScene, campaign: TestCampaign, kind: 'pa
       created_date: world.clock.now(),
     })
     .execute();
-/** A campaign at the platform that we do not list. */
+/** Creates a campaign on the platform that is missing from our table. */
 async function makeAtPlatform(
   { customerId }: CampaignScene,
   name: string,
@@ -196,7 +196,7 @@ describe('getCampaign', () => {
     await change(campaign.id, { watched_until: new Date(Date.now() + 60_000) });
     await setStatus(scene, campaign, 'PAUSED');
     expect((await get(scene, campaign)).body).toMatchObject({ status: 'ENABLED' });
-    // Also after that time, until the watch has read it once more.
+    // Our status is kept after `watched_until`, until the watch has read the campaign again.
     await change(campaign.id, { watched_until: new Date(Date.now() - 1) });
     expect((await get(scene, campaign)).body).toMatchObject({ status: 'ENABLED' });
     await change(campaign.id, { watched_until: null });
@@ -346,7 +346,7 @@ describe('getCampaignJournal', () => {
       number: index + 1,
       name: 'update',
       outcome: 'applied' as const,
-      detail: 'The campaign is changed.',
+      detail: 'The campaign was updated.',
     }));
     await world.db.insertInto('ads_journal').values(rows).execute();
     const got = await readJournal(scene, campaign);
@@ -408,7 +408,7 @@ describe('syncCampaigns', () => {
     platform.configure({ page_size: 10_000 });
   });
 
-  it('lists each once, also if two sync at the same time', async () => {
+  it('lists each once, even if two sync at the same time', async () => {
     const scene = await newScene(owner);
     for (const name of ['A', 'B']) await makeAtPlatform(scene, name);
     const both = await Promise.all([sync(scene), sync(scene)]);
@@ -491,7 +491,7 @@ describe('the regular comparison', () => {
       { kind: 'pause', reasons: ['SERVICE_LAUNCH_UNCONFIRMED'], is_by_caller: false },
     ]);
     expect(await entriesOf(scene, 'ads.campaign.adopted')).toMatchObject([{ actor: { kind: 'service' } }]);
-    expect(world.logLines.join()).toContain('a campaign of a launch that had given up was found');
+    expect(world.logLines.join()).toContain('a campaign from an abandoned launch was found');
     const { difference } = await world.db
       .selectFrom('ads_accounts')
       .where('app_id', '=', scene.app.id)
@@ -536,7 +536,8 @@ describe('the regular comparison', () => {
     await change(campaign.id, { platform_campaign_id: '99999' });
     await compare();
     expect(await readMetrics()).toContain('plinth_ads_difference{kind="missing"} 1');
-    await world.db.deleteFrom('ads_campaigns').where('platform_campaign_id', '=', campaign.platformId).execute(); // the adopted one
+    // Removes the adopted row.
+    await world.db.deleteFrom('ads_campaigns').where('platform_campaign_id', '=', campaign.platformId).execute();
     await change(campaign.id, { platform_campaign_id: campaign.platformId });
     later(16);
     await compare();

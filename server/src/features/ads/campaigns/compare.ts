@@ -1,29 +1,24 @@
-// Owns the difference between what we list and what the platform has. What has not ended is not compared: it is being decided.
+// The comparison of our campaigns with the platform's. A campaign with an open launch or change is skipped,
+// because its state is not yet settled.
 import type { PlatformCampaign, PlatformCampaignType } from '../../../gateways/ad-platform/campaign.ts';
-import { findLaunchKey } from './name.ts';
+import { findLaunchKey } from '../rules/name.ts';
+import type { DifferenceKind } from '../store/accounts.ts';
 import type { SeenCampaign } from './reading.ts';
-
-/**
- * unlisted: the platform has a campaign that we don't list. missing: we list one that the platform doesn't have. status, budget: they
- * are not the same.
- */
-export const differenceKinds = ['unlisted', 'missing', 'status', 'budget'] as const;
-export type DifferenceKind = (typeof differenceKinds)[number];
 
 export interface Difference {
   readonly kind: DifferenceKind;
   readonly platform_campaign_id: string;
-  /** Empty for what we don't list. */
+  /** Empty for a campaign that is missing from our table. */
   readonly campaign_id: string;
   readonly ours: string;
   readonly theirs: string;
 }
 
-/** What the platform answered for an account, and what we had before it was asked. */
+/** An account's campaigns as returned by the platform, and our rows from before the request. */
 export interface Comparison {
   readonly seen: readonly SeenCampaign[];
   readonly found: readonly PlatformCampaign[];
-  /** There are more at the platform. */
+  /** Whether the platform has more campaigns than it returned. */
   readonly isTruncated: boolean;
   /** The keys of launches that have not ended. */
   readonly openKeys: ReadonlySet<string>;
@@ -46,10 +41,13 @@ export function listDifferences(comparison: Comparison): Difference[] {
   ];
 }
 
-/** Of a type that Plinth manages. */
+/** A campaign of a type that Plinth manages. */
 export type ManagedCampaign = PlatformCampaign & { readonly type: PlatformCampaignType };
 
-/** Removed ones and those of other types do not count, and what bears the key of a launch that has not ended is found by that launch. */
+/**
+ * Lists the platform's campaigns that our table lacks, except removed campaigns and unmanaged types. Campaigns with an
+ * open launch's key are skipped too, because that launch will find them.
+ */
 export function listUnlisted({ seen, found, openKeys }: Comparison): ManagedCampaign[] {
   const listed = new Set(seen.map(({ row }) => row.platform_campaign_id));
   return found

@@ -1,9 +1,20 @@
-// Owns the schemas of campaigns as a caller sees them (docs/api/ads.md#campaigns).
-import type { Selectable } from 'kysely';
+// The API schemas for campaigns (docs/api/ads.md#campaigns).
 import { z } from 'zod';
-import { answer, count, id, oneOf, pageQuery, query, queryFlag, timestamp } from '../../../kit/http/shapes.ts';
-import type { Tables } from '../../../tables.ts';
+import {
+  answer,
+  count,
+  createdDate,
+  described,
+  id,
+  oneOf,
+  pageQuery,
+  query,
+  queryFlag,
+  timestamp,
+  updatedDate,
+} from '../../../kit/http/shapes.ts';
 import { campaignTypes } from '../budgets/table.ts';
+import type { CampaignRow } from '../store/rows.ts';
 
 export const campaignStatuses = ['ENABLED', 'PAUSED', 'REMOVED'] as const;
 const reviewStatuses = ['REVIEW_IN_PROGRESS', 'REVIEWED', 'UNDER_APPEAL', 'ELIGIBLE_MAY_SERVE'] as const;
@@ -20,7 +31,10 @@ const primaryStatuses = [
   'NOT_ELIGIBLE',
 ] as const;
 
-/** Why Plinth keeps a campaign paused, or that its launch is not confirmed. The other reasons are the platform's words. */
+/**
+ * Plinth's own reasons: why it keeps a campaign paused, or that the launch is unconfirmed. All other reasons come from
+ * the platform.
+ */
 export type OwnReason =
   | 'SERVICE_TRACKING_PENDING'
   | 'SERVICE_BILLING_HOLD'
@@ -29,31 +43,49 @@ export type OwnReason =
   | 'SERVICE_APP_DELETED';
 
 const campaignFields = {
-  id,
-  platform_campaign_id: z.string(),
-  campaign_name: z.string(),
-  campaign_type: oneOf(...campaignTypes),
-  status: oneOf(...campaignStatuses),
-  daily_budget_micros: count,
-  landing_page: z.string(),
-  geo_targets: z.array(z.string()),
-  phone_number: z.string(),
-  review_status: oneOf(...reviewStatuses, 'UNKNOWN'),
-  serving_status: oneOf(...servingStatuses, 'UNKNOWN'),
-  primary_status: oneOf(...primaryStatuses, 'UNKNOWN'),
-  primary_status_reasons: z.array(z.string()),
-  created_date: timestamp,
-  updated_date: timestamp,
-  learning_ends_at: timestamp,
+  id: described(id, "The campaign's id in this API.", '0198c211-03a4-7b1e-8c55-91d0a7f4e2b6'),
+  platform_campaign_id: described(
+    z.string(),
+    "The campaign's id at the ad platform; empty until the platform confirms the campaign.",
+    '21034567890',
+  ),
+  campaign_name: described(z.string(), 'The name of the campaign.', 'Spring flowers'),
+  campaign_type: described(oneOf(...campaignTypes), 'The type of the campaign.'),
+  status: described(oneOf(...campaignStatuses), "The last confirmed status. A `REMOVED` campaign can't be restored."),
+  daily_budget_micros: described(count, 'The daily budget, in millionths of the currency unit.', 15_000_000),
+  landing_page: described(z.string(), 'The page that the ads link to.', 'https://flower-shop.apps.example/'),
+  geo_targets: described(z.array(z.string()), 'The locations where the ads are shown.', ['geoTargetConstants/2276']),
+  phone_number: described(z.string(), 'The phone number in the ads; empty if there is none.', '+4989123456'),
+  review_status: described(
+    oneOf(...reviewStatuses, 'UNKNOWN'),
+    "The ad platform's review of the ads. `UNKNOWN` means any other status.",
+  ),
+  serving_status: described(
+    oneOf(...servingStatuses, 'UNKNOWN'),
+    'Whether the ad platform shows the ads. `UNKNOWN` means any other status.',
+  ),
+  primary_status: described(
+    oneOf(...primaryStatuses, 'UNKNOWN'),
+    "The campaign's overall status at the ad platform. `UNKNOWN` means any other status.",
+  ),
+  primary_status_reasons: described(
+    z.array(z.string()),
+    "The ad platform's reasons for the status, then Plinth's own, which begin with `SERVICE_`: docs/api/ads.md#campaigns.",
+    ['SERVICE_TRACKING_PENDING'],
+  ),
+  created_date: createdDate,
+  updated_date: updatedDate,
+  learning_ends_at: described(
+    timestamp,
+    "When the ad platform's learning phase ends: two weeks after the campaign was first enabled.",
+    '2026-11-30T09:12:44.000Z',
+  ),
 };
 
 export const Campaign = answer('Campaign', campaignFields);
 export type Campaign = z.input<typeof Campaign>;
 
-export type CampaignRow = Selectable<Tables['ads_campaigns']>;
-export type CampaignKey = Pick<CampaignRow, 'workspace_id' | 'app_id' | 'id'>;
-
-/** Of a campaign that the platform was not read for yet. */
+/** The statuses of a campaign that has not yet been read from the platform. */
 export const justCreated = {
   review_status: 'REVIEW_IN_PROGRESS',
   serving_status: 'PENDING',
@@ -84,24 +116,31 @@ export function presentCampaign(row: CampaignRow): Campaign {
   };
 }
 
-/** The platform adds words from time to time. */
+/** Maps unknown values to `UNKNOWN`, because the platform occasionally adds new ones. */
 const toKnown = <Word extends string>(words: readonly Word[], word: string): Word | 'UNKNOWN' =>
   words.find((known) => known === word) ?? 'UNKNOWN';
 
-export const CampaignListQuery = query({ ...pageQuery, include_metrics: queryFlag.default(true) });
+export const CampaignListQuery = query({
+  ...pageQuery,
+  include_metrics: described(
+    queryFlag.default(true),
+    'Whether to read current metrics from the ad platform; true by default. If false, the last known metrics are returned.',
+    true,
+  ),
+});
 export type CampaignListQuery = z.output<typeof CampaignListQuery>;
 
 export const ListedCampaign = answer('ListedCampaign', {
   ...campaignFields,
-  impressions: count,
-  clicks: count,
-  cost_micros: count,
-  conversions: z.number(),
-  metrics_pending: z.boolean(),
+  impressions: described(count, 'How often the ads were shown.', 1204),
+  clicks: described(count, 'How often the ads were clicked.', 37),
+  cost_micros: described(count, 'The cost of the campaign so far, in millionths of the currency unit.', 18_450_000),
+  conversions: described(z.number(), 'How many conversions the campaign has led to.', 2),
+  metrics_pending: described(z.boolean(), 'Whether the metrics were not requested or have never been read.'),
 });
 export type ListedCampaign = z.input<typeof ListedCampaign>;
 
-/** Metrics that were not asked for, or never read, may be out of date: they are pending. */
+/** Metrics that were never read or were not requested may be out of date, so they are marked as pending. */
 export const presentListed = (row: CampaignRow, isAskedFor: boolean): ListedCampaign => ({
   ...presentCampaign(row),
   impressions: row.impressions,
@@ -112,9 +151,9 @@ export const presentListed = (row: CampaignRow, isAskedFor: boolean): ListedCamp
 });
 
 export const CampaignSync = answer('CampaignSync', {
-  added: count,
-  updated: count,
-  removed: count,
-  campaigns: z.array(Campaign),
+  added: described(count, 'How many campaigns were added to the list.', 0),
+  updated: described(count, 'How many listed campaigns had different values at the ad platform.', 1),
+  removed: described(count, 'How many listed campaigns had been removed at the ad platform.', 0),
+  campaigns: described(z.array(Campaign), 'All campaigns of the app, newest first.'),
 });
 export type CampaignSync = z.input<typeof CampaignSync>;

@@ -1,4 +1,4 @@
-// Owns pausing the campaigns of workspaces and accounts on billing hold. They are not resumed by themselves.
+// Pauses campaigns whose workspace or account is on billing hold. Campaigns are not resumed automatically.
 import type { Db } from '../../../tables.ts';
 import { listHeld } from '../store/campaigns.ts';
 import { type RecordDeps, recordChange } from './record.ts';
@@ -6,7 +6,7 @@ import { type RecordDeps, recordChange } from './record.ts';
 const maxPerRun = 100;
 const pause = { kind: 'pause', reasons: ['SERVICE_BILLING_HOLD'], isByCaller: false } as const;
 
-/** Returns how many pauses were recorded. */
+/** Returns the number of recorded pauses. */
 export async function pauseHeldCampaigns(db: Db, deps: RecordDeps, now: Date): Promise<number> {
   let paused = 0;
   for (const campaign of await listHeld(db, maxPerRun)) {

@@ -1,4 +1,4 @@
-// Owns the tests of what a worker does with campaigns by itself: late requests, holds, and campaigns that wait for tracking.
+// Tests for the campaign background jobs: late requests, holds, and campaigns waiting for tracking.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAdPlatform } from '../../../../../sandbox/src/ad-platform/server.ts';
@@ -23,7 +23,7 @@ const world = await startWorld({
     resendMs: [50],
     enabledStatusMs: 3_600_000,
     trackingMs: 3_600_000,
-    // The job that compares campaigns would list those of a test before the test does.
+    // Otherwise the sync job could adopt a test's campaigns before the test does.
     syncRetryMs: 1e9,
   },
   adPlatform: { changeTimeoutMs: 500 },
@@ -52,11 +52,7 @@ const mailsOf = ({ app }: CampaignScene) =>
 const entriesOf = async ({ app, as }: CampaignScene, type: string) =>
   (await world.call('GET', `/api/workspace/audit-log?type=${type}&app_id=${app.id}`, { as })).body.items;
 const waitUntil = async (isSo: () => Promise<boolean>) => {
-  const until = performance.now() + 10_000;
-  while (!(await isSo())) {
-    if (performance.now() > until) throw new Error('it did not happen within 10 seconds');
-    await sleep(50);
-  }
+  await expect.poll(isSo).toBe(true);
 };
 const setWatched = (ids: string[], inMs: number) =>
   world.db
@@ -64,7 +60,7 @@ const setWatched = (ids: string[], inMs: number) =>
     .set({ watched_until: new Date(Date.now() + inMs) })
     .where('id', 'in', ids)
     .execute();
-/** A pause that was confirmed. */
+/** Inserts a confirmed pause. */
 const insertEnded = ({ app }: CampaignScene, { id }: TestCampaign) =>
   world.db
     .insertInto('ads_changes')
@@ -80,7 +76,7 @@ const insertEnded = ({ app }: CampaignScene, { id }: TestCampaign) =>
       ended_date: new Date(),
     })
     .execute();
-/** In our table only. */
+/** Adds copies of the campaign to our table only. */
 async function copyCampaign(campaign: TestCampaign, times: number): Promise<void> {
   const row = await rowOf(campaign);
   const copies = Array.from({ length: times }, (_, index) => ({
@@ -102,7 +98,7 @@ describe('a request that is late', () => {
       .set({ watched_until: new Date(Date.now() + 60_000) })
       .where('id', '=', campaign.id);
     await late.execute();
-    // The platform applies it now, after the campaign was paused.
+    // The platform applies the late request after the campaign has been paused.
     await client.campaigns.setStatus(scene.customerId, campaign.platformId, 'ENABLED');
     await waitUntil(async () => (await readStatus(scene, campaign)) === 'PAUSED');
     await waitUntil(async () => (await changesOf(campaign)).every(({ state }) => state === 'applied'));
@@ -111,7 +107,7 @@ describe('a request that is late', () => {
     expect(await stepsOf(campaign)).toMatchObject([{ name: 'read_status' }, { name: 'pause', outcome: 'applied' }]);
   });
 
-  it('is no longer looked for when it can not arrive any more', async () => {
+  it('is no longer looked for when it cannot arrive any more', async () => {
     const scene = await newScene(owner);
     const campaign = await newCampaign(scene);
     platform.setFaults({ call: 'mutate', fault: 'drop_after', customer_id: scene.customerId });
@@ -125,7 +121,7 @@ describe('a request that is late', () => {
 
   it('is not mistaken for a pause that was confirmed after the campaigns were listed', async () => {
     const scene = await newScene(owner);
-    // One more than are read at a time.
+    // One more than the number of concurrent reads.
     const campaigns = await Promise.all(Array.from({ length: 9 }, () => newCampaign(scene)));
     const ids = campaigns.map(({ id }) => id);
     const rows = () => world.db.selectFrom('ads_campaigns').where('id', 'in', ids).selectAll().execute();
@@ -143,7 +139,7 @@ describe('a request that is late', () => {
     for (const campaign of campaigns) expect(await changesOf(campaign)).toMatchObject([{ kind: 'pause' }]);
   });
 
-  it('is found also if it arrived just before the watch ends', async () => {
+  it('is found even if it arrived just before the watch ends', async () => {
     const scene = await newScene(owner);
     const campaign = await newCampaign(scene, { status: 'PAUSED' });
     await client.campaigns.setStatus(scene.customerId, campaign.platformId, 'ENABLED');
@@ -153,7 +149,7 @@ describe('a request that is late', () => {
     expect(await rowOf(campaign)).toMatchObject({ status: 'PAUSED' });
   });
 
-  it('is looked for although many others can not be read', async () => {
+  it('is looked for although many others cannot be read', async () => {
     const [blocked, scene] = [await newScene(owner), await newScene(owner)];
     const first = await newCampaign(blocked);
     platform.setFaults({ call: 'search', fault: 'error_before', customer_id: blocked.customerId });
@@ -225,7 +221,7 @@ describe('a campaign that waits for tracking', () => {
   const publish = ({ app, as }: CampaignScene, html: string) =>
     publishFiles(world, app, { 'dist/index.html': `<!doctype html><title>Shop</title>${html}` }, as);
 
-  /** Waits until it was verified without a call, so that only calls enable what is made afterwards. */
+  /** Waits until the background job has verified the app, so it can't enable campaigns that are created later. */
   const publishVerified = async (scene: CampaignScene, html: string) => {
     await publish(scene, html);
     await waitUntil(async () => {
@@ -234,7 +230,7 @@ describe('a campaign that waits for tracking', () => {
     });
   };
 
-  /** Its tracking is not verified. Returns the tag that its page needs. */
+  /** An app whose tracking is not verified, and the tag that its page needs. */
   async function unverifiedScene() {
     const scene = await newScene(owner);
     await world.db.deleteFrom('tracking_checks').where('app_id', '=', scene.app.id).execute();
@@ -258,7 +254,7 @@ describe('a campaign that waits for tracking', () => {
     expect(await readStatus(scene, campaign)).toBe('ENABLED');
     const mails = await mailsOf(scene);
     expect(mails.map(({ email }) => email).toSorted()).toEqual([launcher.email, owner.email].toSorted());
-    expect(mails[0]?.subject).toMatch(/^The campaign "Bikes .*" is enabled$/);
+    expect(mails[0]?.subject).toMatch(/^The campaign "Bikes .*" is now enabled$/);
     expect(await entriesOf(scene, 'ads.campaign.resume_requested')).toMatchObject([
       { after: { cause: 'tracking_verified' } },
     ]);
@@ -305,7 +301,7 @@ describe('a campaign that waits for tracking', () => {
     );
   });
 
-  it('goes on when a later check fails, and the owner gets a mail', async () => {
+  it('continues when a later check fails, and the owner gets a mail', async () => {
     const { scene, tag } = await unverifiedScene();
     await publishVerified(scene, tag);
     const campaign = await newCampaign(scene, waitingOptions());
@@ -314,7 +310,7 @@ describe('a campaign that waits for tracking', () => {
     await waitUntil(async () => (await mailsOf(scene)).length === 2);
     expect((await mailsOf(scene))[1]).toMatchObject({
       email: owner.email,
-      subject: 'Conversions of the app "App" may not be counted',
+      subject: 'Conversions in the app "App" may not be counted',
     });
     expect(await rowOf(campaign)).toMatchObject({ status: 'ENABLED' });
     expect(await changesOf(campaign)).toHaveLength(1);

@@ -1,4 +1,4 @@
-// Owns the jobs that keep our list of campaigns and the platform the same.
+// The jobs that keep our campaign list in sync with the platform.
 import type { Job } from '../../../kit/background/workers/schedule.ts';
 import { countDifferences } from '../store/accounts.ts';
 import { pauseHeldCampaigns } from './holds.ts';

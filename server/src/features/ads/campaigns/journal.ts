@@ -1,14 +1,14 @@
-// Owns the journal of a campaign as a caller sees it: the launch, each request to the platform with its outcome, and what to do next.
+// A campaign's journal in the API: the launch, each platform request with its outcome, and the next action.
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
-import { answer, count, id, oneOf, timestamp } from '../../../kit/http/shapes.ts';
+import { answer, count, createdDate, described, id, oneOf, timestamp } from '../../../kit/http/shapes.ts';
 import type { Db, Tables } from '../../../tables.ts';
 import type { CampaignState } from '../problems.ts';
 import { findLaunchOfCampaign, readProgress } from '../store/campaigns.ts';
 import { type JournalRow, listSteps } from '../store/journal.ts';
-import type { CampaignRow } from './contract.ts';
+import type { CampaignRow } from '../store/rows.ts';
 
 export type LaunchRow = Selectable<Tables['ads_launches']>;
 
@@ -27,32 +27,57 @@ const launchStates = [
 ] as const;
 
 const LaunchStep = answer('LaunchStep', {
-  number: count,
-  name: z.string(),
-  at: timestamp,
-  outcome: oneOf('applied', 'refused', 'unknown', 'skipped'),
-  platform_request_id: z.string().nullable(),
-  detail: z.string(),
+  number: described(count, 'The number of the step.', 3),
+  name: described(z.string(), 'The name of the step.', 'create'),
+  at: described(timestamp, 'When the step ended.', '2026-11-16T09:12:44.000Z'),
+  outcome: described(
+    oneOf('applied', 'refused', 'unknown', 'skipped'),
+    'The outcome of the step. `unknown` means that there was no answer.',
+  ),
+  platform_request_id: described(
+    z.string().nullable(),
+    "The ad platform's id of the request; null if there is none.",
+    'Zx81kQ0wR2mT4vYb',
+  ),
+  detail: described(z.string(), 'A description of what happened.', 'The campaign was created and is paused.'),
 });
 
 export const LaunchJournal = answer('LaunchJournal', {
-  launch_id: id.nullable(),
-  state: oneOf(...launchStates),
-  launch_key: z.string(),
-  campaign_id: id.nullable(),
-  campaign_state: oneOf('absent', 'paused', 'live', 'unknown', 'removed'),
-  created_date: timestamp,
-  steps: z.array(LaunchStep),
-  next_action: oneOf('none', 'reconciling', 'fix_billing', 'wire_tracking', 'fix_input'),
+  launch_id: described(
+    id.nullable(),
+    'The id of the launch; null for a campaign that was found at the ad platform.',
+    '0198c211-0391-7d02-b1c9-5e0f2a7788aa',
+  ),
+  state: described(oneOf(...launchStates), 'The state of the launch: docs/api/ads.md#campaigns.'),
+  launch_key: described(
+    z.string(),
+    "The key at the end of the campaign's name at the ad platform; empty for a campaign that was found there.",
+    'MFZWIZLTOQ',
+  ),
+  campaign_id: described(
+    id.nullable(),
+    'The id of the campaign; null if the launch created none.',
+    '0198c211-03a4-7b1e-8c55-91d0a7f4e2b6',
+  ),
+  campaign_state: described(
+    oneOf('absent', 'paused', 'live', 'unknown', 'removed'),
+    'The last known state of the campaign. `unknown` means that it may be spending.',
+  ),
+  created_date: createdDate,
+  steps: described(z.array(LaunchStep), 'The requests to the ad platform and their outcomes, in order.'),
+  next_action: described(
+    oneOf('none', 'reconciling', 'fix_billing', 'wire_tracking', 'fix_input'),
+    'What to do next. `reconciling` means to wait while Plinth checks the outcome.',
+  ),
 });
 export type LaunchJournal = z.input<typeof LaunchJournal>;
 
-/** More than the steps of any launch. */
+/** Higher than the number of steps in any launch. */
 export const maxSteps = 1_000;
 
-/** For getLaunch and getCampaignJournal. `isUncertain`: a change of the campaign had no answer yet. */
+/** The data behind getLaunch and getCampaignJournal. `isUncertain` means that a change request has had no response. */
 export interface JournalSource {
-  /** Undefined for a campaign that was found at the platform. */
+  /** Undefined for a campaign that was found on the platform. */
   readonly launch: LaunchRow | undefined;
   /** Undefined if the launch created nothing. */
   readonly campaign: CampaignRow | undefined;

@@ -1,9 +1,10 @@
-// Owns what follows when the platform was read for a campaign: our row then shows what the platform has. What somebody asked for
-// meanwhile is newer than the reading and stays as it is.
+// Saves a campaign as read from the platform. Our row takes the platform's values, unless a newer change was
+// requested during the read.
 import type { AuditedChange } from '../../../core/audit/audit.ts';
 import type { PlatformCampaign } from '../../../gateways/ad-platform/campaign.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
+import { toCampaignName } from '../rules/name.ts';
 import {
   type CampaignRowChange,
   listKnownKeys,
@@ -14,23 +15,23 @@ import {
 } from '../store/campaigns.ts';
 import { freeDraft } from '../store/changes.ts';
 import { appendStep } from '../store/journal.ts';
-import { type CampaignRow, campaignStatuses } from './contract.ts';
-import { toCampaignName } from './name.ts';
+import type { CampaignRow } from '../store/rows.ts';
+import { campaignStatuses } from './contract.ts';
 
-/** Writes the audit entry: by the caller who asked for it, or by the service. */
+/** Writes the audit entry, either as the caller or as the service. */
 export type RecordAudit = (db: Db, change: AuditedChange) => Promise<void>;
 
-/** A campaign as it was before the platform was read. */
+/** A campaign as it was before the read. */
 export interface SeenCampaign {
   readonly row: CampaignRow;
   readonly progress: Progress;
 }
 
-/** Undefined for a word that we don't know. */
+/** Undefined for an unknown status word. */
 export const toStatus = (word: string): CampaignRow['status'] | undefined =>
   campaignStatuses.find((status) => status === word);
 
-/** What changes without anybody's doing. */
+/** The fields that the platform changes on its own. */
 export const toServing = (found: PlatformCampaign) => ({
   review_status: found.reviewStatus,
   serving_status: found.servingStatus,
@@ -38,7 +39,7 @@ export const toServing = (found: PlatformCampaign) => ({
   platform_reasons: [...found.primaryStatusReasons],
 });
 
-/** What somebody has set. Locations have no order, so that ours is kept. */
+/** The settings that users control. Locations have no order, so our order is kept. */
 export const toSettings = (found: PlatformCampaign, row: Partial<CampaignRow>, launchKeys: ReadonlySet<string>) => ({
   campaign_name: toCampaignName(found.name, launchKeys),
   daily_budget_micros: found.dailyBudgetMicros,
@@ -52,14 +53,15 @@ const keepOrder = (ours: string[], theirs: readonly string[]): string[] =>
 
 export interface SavedReading {
   readonly row: CampaignRow;
-  /** The status or a setting was not what we had, and is now. */
+  /** Whether the platform's status or a setting differed and was copied to our row. */
   readonly isAdopted: boolean;
 }
 
 /**
- * Saves what was read. If a change was recorded or has ended since `seen`, the reading may be older than it, and nothing is saved. If
- * the launch or a change has not ended, only how the campaign is served is. While a late request may still arrive, the status is not
- * adopted either: the last thing asked for wins (watch.ts). Undefined: the campaign is gone.
+ * Saves a reading. Nothing is saved if a change has been recorded or has ended since `seen`, because the reading may
+ * predate that change. Only the serving state is saved while the launch or a change is open. While a late request may
+ * still arrive, the status is not adopted, because the latest requested change wins (watch.ts). Returns undefined if
+ * the campaign no longer exists.
  */
 export const saveReading = (
   db: Db,
@@ -78,7 +80,7 @@ export const saveReading = (
     const read = { ...toServing(found), status_read_at: now };
     if (present.isBusy) return { row: (await saveCampaign(db, key, read)) ?? row, isAdopted: false };
     const settings = toSettings(found, row, await listKnownKeys(db, row, [found]));
-    const isWatched = row.watched_until !== null; // until the watch has read it once more, after that time
+    const isWatched = row.watched_until !== null; // cleared by the watch's first read after that time
     const difference = listDifference(row, { ...settings, ...(isWatched ? {} : toOwnState(row, found, now)) });
     if (Object.keys(difference).length === 0)
       return { row: (await saveCampaign(db, key, read)) ?? row, isAdopted: false };
@@ -88,7 +90,7 @@ export const saveReading = (
     return { row: saved ?? row, isAdopted: true };
   });
 
-/** What keeps a campaign paused no longer does, if somebody has enabled or removed it at the platform. */
+/** Plinth's own reasons for a pause no longer apply once the campaign has been enabled or removed on the platform. */
 function toOwnState(row: CampaignRow, found: PlatformCampaign, now: Date): CampaignRowChange {
   const status = toStatus(found.status) ?? row.status;
   return {
@@ -114,7 +116,7 @@ async function recordAdoption(
 ): Promise<void> {
   const fields = Object.keys(after);
   const before = Object.fromEntries(fields.map((field) => [field, row[field as keyof CampaignRow]]));
-  const detail = `The platform had other values than Plinth: ${fields.join(', ')}. Plinth shows them from now on.`;
+  const detail = `Some values on the platform differed from Plinth's: ${fields.join(', ')}. Plinth now shows the platform's values.`;
   await appendStep(db, row, { name: 'adopt', outcome: 'applied', platform_request_id: null, detail }, now);
   const target = { kind: 'ads_campaign', id: row.id };
   await record(db, { type: 'ads.campaign.adopted', target, app_id: row.app_id, before, after });

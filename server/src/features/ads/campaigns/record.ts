@@ -1,5 +1,5 @@
-// Owns recording what is asked for a campaign, and waiting until the platform has confirmed it. Nothing is sent here: a worker does
-// (background.ts). So all requests for one campaign are in one line, and survive whatever happens to a process.
+// Records requested campaign changes and waits until the platform confirms them. A worker sends them
+// (changes/background.ts), so a campaign's requests form one queue that survives a process crash.
 import { WakeableSleep, type WakeUps } from '../../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../../kit/db/database.ts';
 import { newId } from '../../../kit/ids.ts';
@@ -18,28 +18,29 @@ import {
   makeLaunchDue,
   saveChangeReasons,
 } from '../store/changes.ts';
+import type { CampaignKey, CampaignRow } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
-import type { CampaignKey, CampaignRow, OwnReason } from './contract.ts';
+import type { OwnReason } from './contract.ts';
 
-/** The queue table of changes, and its wake-up topic. */
+/** The change queue's table and wake-up topic. */
 export const changeQueue = 'ads_changes';
 export const toChangeTopic = (id: string): string => `ads_change:${id}`;
 const launchQueue = 'ads_launches';
 
 export type ChangeKind = ChangeRow['kind'];
 
-/** What decides whether a campaign spends. Of these, the last one that was asked for counts. */
+/** Whether the change decides if the campaign spends. Of several status changes, the latest wins. */
 export const isStatusChange = (kind: ChangeKind): boolean => kind === 'pause' || kind === 'resume' || kind === 'remove';
 
-/** Allowed at any time, also while the launch is not confirmed and for apps in the trash. */
+/** Stops are always allowed, even before the launch is confirmed and for apps in the trash. */
 export const isStop = (kind: ChangeKind): boolean => kind === 'pause' || kind === 'remove';
 
 export interface NewChange {
   readonly kind: ChangeKind;
-  /** Why it is paused. */
+  /** Reasons for a pause. */
   readonly reasons?: readonly OwnReason[];
   readonly content?: object;
-  /** False: Plinth asks for it itself. */
+  /** False if Plinth requests the change itself. */
   readonly isByCaller: boolean;
 }
 
@@ -47,15 +48,16 @@ export interface RecordDeps {
   readonly wake: Pick<WakeUps, 'notify'>;
 }
 
-/** `isNew` is false if the same was asked for before, for the same reasons, and has not ended. */
+/** `isNew` is false if the same change is already recorded for the same reasons and has not ended. */
 export interface RecordedChange {
   readonly change: ChangeRow;
   readonly isNew: boolean;
 }
 
 /**
- * For work without a caller. Undefined: the campaign is removed or gone, or its app is in the trash and the change would not stop it.
- * Whoever locks an app and a campaign locks them in this order.
+ * Records a change on Plinth's own behalf. Returns undefined if the campaign has been removed or no longer exists, or
+ * if its app is in the trash and the change is not a stop. Code that locks both an app and a campaign locks the app
+ * first.
  */
 export const recordChange = (
   db: Db,
@@ -72,7 +74,7 @@ export const recordChange = (
     return addChange(db, deps, campaign, change, now);
   });
 
-/** Within a transaction that has locked the app and the campaign. */
+/** Must run in a transaction that has locked the app and the campaign. */
 export async function addChange(
   db: Db,
   { wake }: RecordDeps,
@@ -95,12 +97,12 @@ export async function addChange(
   }
   if (isStatusChange(kind)) {
     for (const each of unfinished) if (isReplaceable(each)) await supersede(db, { wake }, each, now);
-    await makeChangesDue(db, campaign); // those that waited for one of them
+    await makeChangesDue(db, campaign); // changes that were waiting for a superseded one
   }
   const change = await insertChange(db, campaign, {
     id: newId(),
     kind,
-    // Of pauses that follow each other, the last one keeps the reasons of all.
+    // The last of several consecutive pauses keeps all their reasons.
     reasons: kind === 'pause' && last?.kind === 'pause' ? [...new Set([...last.reasons, ...reasons])] : [...reasons],
     content: JSON.stringify(content),
     is_by_caller: isByCaller,
@@ -110,7 +112,7 @@ export async function addChange(
   return { change, isNew: true };
 }
 
-/** Not while a request is under way: what is sent next must not overtake it. */
+/** A change with a request in flight is not replaced, because the next request must not overtake it. */
 const isReplaceable = ({ kind, state }: ChangeRow): boolean =>
   (kind === 'pause' || kind === 'resume') && state !== 'sent';
 
@@ -119,7 +121,10 @@ export async function supersede(db: Db, { wake }: RecordDeps, change: ChangeRow,
   afterCommit(db, () => wake.notify(toChangeTopic(change.id)));
 }
 
-/** A launch that has not ended looks for pauses and removals before it enables. They are carried out after it has ended. */
+/**
+ * An open launch checks for pauses and removals before it enables its campaign. They are carried out when the launch
+ * has ended.
+ */
 async function stopLaunch(
   db: Db,
   { wake }: RecordDeps,
@@ -149,8 +154,9 @@ export interface WaitDeps {
 }
 
 /**
- * Until the change has ended, was sent without an answer, or could not be sent several times: it goes on, but nobody should wait for it.
- * Undefined: the campaign is gone, because its launch created nothing.
+ * Waits until the change has ended, has been sent without a response, or has repeatedly not been sent. In the last two
+ * cases the change continues in the background. Returns undefined if the campaign no longer exists, because its launch
+ * created nothing.
  */
 export async function waitForChange(
   db: Db,
@@ -160,7 +166,7 @@ export async function waitForChange(
 ): Promise<ChangeRow | undefined> {
   const idle = new WakeableSleep();
   const unlisten = wake.listen(toChangeTopic(change.id), idle.wake);
-  // Of a change that others wait for already, only what happens from now on counts.
+  // If other callers are already waiting for this change, only progress from this point counts.
   const sentBefore = change.state === 'sent' ? change.sent_count - 1 : change.sent_count;
   const triesBefore = Math.max(change.failures, times.resendMs.length);
   try {

@@ -1,19 +1,19 @@
-// Owns the report for operators: what differs between our list of campaigns and the ad platform, in all accounts. It changes nothing.
+// The operators' read-only report on how our campaigns differ from the ad platform's, across all accounts.
 import type { Db } from '../../../tables.ts';
-import type { ReadyAccount } from '../accounts/contract.ts';
 import { listReadyAccounts } from '../store/accounts.ts';
+import type { ReadyAccount } from '../store/rows.ts';
 import type { CampaignDeps } from './campaign.ts';
 import { type Difference, listDifferences } from './compare.ts';
 import { compareAccount } from './sync.ts';
 
 export interface PlatformReport {
   readonly accounts: number;
-  /** At the platform, of the types that Plinth manages, and not removed. */
+  /** The number of campaigns on the platform that Plinth manages and that are not removed. */
   readonly campaigns: number;
-  /** Enabled campaigns of other types, which somebody made at the platform itself. */
+  /** The number of enabled campaigns of unmanaged types, which were created directly on the platform. */
   readonly otherCampaigns: number;
   readonly differences: readonly (Difference & { readonly app_id: string; readonly customer_id: string })[];
-  /** Accounts that the platform did not answer for, or not completely. */
+  /** Accounts for which the platform returned nothing or an incomplete list. */
   readonly unread: readonly { readonly app_id: string; readonly customer_id: string }[];
 }
 

@@ -1,7 +1,8 @@
-// Owns the HTTP contract of reading campaigns.
+// The HTTP routes for reading campaigns.
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
+import { nestedResource } from '../../../core/auth/guards/row.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { appAs, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { cursorRefusal } from '../../../kit/http/cursor.ts';
 import { items } from '../../../kit/http/shapes.ts';
@@ -22,7 +23,7 @@ export const campaignReadRoutes = (deps: SyncDeps): Route[] => [
     path: base,
     summary: "List an app's campaigns with their metrics, newest first",
     description:
-      'Deleted campaigns are listed too, and those whose launch is not confirmed, with the reason `SERVICE_LAUNCH_UNCONFIRMED`. `X-Data-As-Of` says when the oldest of the statuses was read. If the ad platform does not answer, the metrics are the last known ones, with `X-Partial-Result: metrics`.',
+      'The list includes deleted campaigns and, with the reason `SERVICE_LAUNCH_UNCONFIRMED`, those whose launch is not confirmed. `X-Data-As-Of` says when the oldest status was read. If the ad platform does not answer, the last known metrics are returned with `X-Partial-Result: metrics`.',
     credentials: readCredentials,
     access: appAs('viewer'),
     limit: readLimit,
@@ -38,14 +39,15 @@ export const campaignReadRoutes = (deps: SyncDeps): Route[] => [
     name: 'syncCampaigns',
     method: 'POST',
     path: `${base}/sync`,
-    summary: 'Compare all campaigns with the ad platform, and list those that Plinth did not know',
+    summary: 'Compare all campaigns with the ad platform, and add those that are not listed yet',
     description:
-      'A campaign of another type than Smart or Performance Max is left alone. If the ad platform has more campaigns than Plinth reads, the rest is missing, with `X-Truncated: true`.',
+      'Only Smart and Performance Max campaigns are added. If the ad platform has more campaigns than Plinth reads, the rest are missing and the response has `X-Truncated: true`.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(6, 'caller+app'),
     work: 'outside',
     heldSeconds: 60,
+    repeat: 'safe',
     audits: { sometimes: ['ads.campaign.adopted'] },
     headers: ['X-Truncated'],
     answers: { 200: CampaignSync },
@@ -59,9 +61,9 @@ export const campaignReadRoutes = (deps: SyncDeps): Route[] => [
     name: 'getCampaign',
     method: 'GET',
     path: `${base}/{campaign_id}`,
-    summary: 'Read a campaign, with its statuses at this moment',
+    summary: 'Read a campaign with its current statuses',
     description:
-      'If the ad platform does not answer within 5 seconds, the statuses are the last known ones, with `X-Partial-Result: live_status` and their time in `X-Data-As-Of`.',
+      'If the ad platform does not answer within 5 seconds, the last known statuses are returned with `X-Partial-Result: live_status`, and with their time in `X-Data-As-Of`.',
     credentials: readCredentials,
     access: campaignGuard,
     limit: readLimit,
@@ -75,9 +77,9 @@ export const campaignReadRoutes = (deps: SyncDeps): Route[] => [
     name: 'getCampaignJournal',
     method: 'GET',
     path: `${base}/{campaign_id}/journal`,
-    summary: 'Read each step of a campaign at the ad platform, with its outcome',
+    summary: 'Read the requests to the ad platform for a campaign, with their outcomes',
     description:
-      'The last 1,000 steps; if there are more, with `X-Truncated: true`. A campaign that was found at the ad platform has no launch: its `launch_id` is null.',
+      'Returns the last 1,000 steps, with `X-Truncated: true` if there are more. For a campaign that was found at the ad platform, `launch_id` is null.',
     credentials: readCredentials,
     access: campaignGuard,
     limit: readLimit,

@@ -1,5 +1,6 @@
-// Owns comparing all campaigns of an account with the platform: our rows then show what it has, and what we did not list is listed.
-// A campaign that bears a launch key without a row was created by a launch that had given up. It must not spend: it is paused.
+// The campaign sync: an account's rows take the platform's values, and unlisted campaigns are added. An unlisted
+// campaign with a launch key was created by a launch that had already given up, so the campaign is paused to prevent
+// spending.
 import { audit, auditService } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { WakeUps } from '../../../kit/background/workers/wake.ts';
@@ -9,7 +10,7 @@ import { newId } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
 import { type AccountDeps, getReadyAccount, platformUnavailable, readStatus } from '../accounts/account.ts';
 import { accountClosed } from '../accounts/closed.ts';
-import type { ReadyAccount } from '../accounts/contract.ts';
+import { findLaunchKey } from '../rules/name.ts';
 import { claimDueAccounts, saveSync } from '../store/accounts.ts';
 import {
   insertFoundCampaign,
@@ -23,17 +24,17 @@ import {
   saveMetrics,
 } from '../store/campaigns.ts';
 import { appendStep } from '../store/journal.ts';
+import type { ReadyAccount } from '../store/rows.ts';
 import type { CampaignDeps } from './campaign.ts';
 import { type Comparison, type Difference, listDifferences, listUnlisted, type ManagedCampaign } from './compare.ts';
 import { type CampaignSync, presentCampaign } from './contract.ts';
-import { findLaunchKey } from './name.ts';
 import { type RecordAudit, saveReading, toServing, toSettings, toStatus } from './reading.ts';
 import { recordChange } from './record.ts';
 
 export interface SyncDeps extends CampaignDeps {
   readonly platform: CampaignDeps['platform'] & AccountDeps['platform'];
   readonly wake: Pick<WakeUps, 'notify'>;
-  /** A campaign of a launch that had given up was found at the platform. */
+  /** Called when the platform has a campaign whose launch had already given up. */
   readonly reportUnlisted: (found: {
     readonly app_id: string;
     readonly platform_campaign_id: string;
@@ -46,11 +47,11 @@ interface SyncResult {
   readonly updated: number;
   readonly removed: number;
   readonly isTruncated: boolean;
-  /** As it was before. */
+  /** The differences before the sync. */
   readonly differences: readonly Difference[];
 }
 
-/** Undefined: the platform did not answer. */
+/** Returns undefined if the platform did not respond. */
 async function syncAccount(
   db: Db,
   deps: SyncDeps,
@@ -65,12 +66,12 @@ async function syncAccount(
   const unlisted = listUnlisted(comparison);
   const keys = await listKnownKeys(db, account, unlisted);
   let added = 0;
-  for (const found of unlisted) if (await adopt(db, deps, account, found, keys, record, now)) added += 1;
+  for (const found of unlisted) if (await adopt(db, deps, { account, found, knownKeys: keys, record }, now)) added += 1;
   await saveSync(db, account, countByKind(differences), now);
   return { added, updated, removed, isTruncated: comparison.isTruncated, differences };
 }
 
-/** Undefined: the platform did not answer. What changed while it was asked is not compared. */
+/** Returns undefined if the platform did not respond. Campaigns that change during the read are not compared. */
 export async function compareAccount(
   db: Db,
   { platform }: Pick<CampaignDeps, 'platform'>,
@@ -79,7 +80,8 @@ export async function compareAccount(
   const before = await listProgress(db, account);
   const read = await platform.campaigns.list(account.platform_customer_id);
   if (read.outcome !== 'read') return undefined;
-  // Before the rows are read: what a launch has found that ends in between is then listed, or still its own.
+  // Read before the rows. If a launch ends in between, its campaign is either in the rows or still covered by its open
+  // key.
   const openKeys = await listOpenLaunchKeys(db, account);
   const after = await listProgress(db, account);
   const seen = (await listAllCampaigns(db, account)).map((row) => {
@@ -109,14 +111,21 @@ async function saveReadings(
   return { updated, removed };
 }
 
-/** False: another process was faster. */
+/** Returns false if another process was faster. */
 const adopt = (
   db: Db,
   deps: SyncDeps,
-  { workspace_id, app_id }: ReadyAccount,
-  found: ManagedCampaign,
-  knownKeys: ReadonlySet<string>,
-  record: RecordAudit,
+  {
+    account: { workspace_id, app_id },
+    found,
+    knownKeys,
+    record,
+  }: {
+    readonly account: ReadyAccount;
+    readonly found: ManagedCampaign;
+    readonly knownKeys: ReadonlySet<string>;
+    readonly record: RecordAudit;
+  },
   now: Date,
 ): Promise<boolean> =>
   transaction(db, async (db) => {
@@ -140,8 +149,8 @@ const adopt = (
     });
     if (row === undefined) return false;
     const detail = isOfLaunch
-      ? 'The campaign was found at the platform. It bears a launch key and was not listed, so that it is paused.'
-      : 'The campaign was found at the platform.';
+      ? 'The campaign was found on the platform. Its name ends with a launch key, but it was not listed in Plinth, so it is kept paused.'
+      : 'The campaign was found on the platform.';
     await appendStep(db, row, { name: 'adopt', outcome: 'applied', platform_request_id: null, detail }, now);
     const target = { kind: 'ads_campaign', id: row.id };
     const after = { platform_campaign_id: found.id, campaign_name: row.campaign_name, status };
@@ -156,7 +165,7 @@ const adopt = (
 const countByKind = (differences: readonly Difference[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(differences, ({ kind }) => kind)].map(([kind, list]) => [kind, list.length]));
 
-// ---- by a caller
+// ---- for callers
 
 export async function syncCampaigns(
   db: Db,
@@ -169,16 +178,20 @@ export async function syncCampaigns(
   if (result === undefined) throw platformUnavailable();
   const { added, updated, removed, isTruncated } = result;
   const campaigns = (await listAllCampaigns(db, account)).map(presentCampaign);
-  return withNotes({ added, updated, removed, campaigns }, isTruncated ? { truncated: true } : {});
+  const isSame = added + updated + removed === 0;
+  return withNotes(
+    { added, updated, removed, campaigns },
+    { ...(isTruncated && { truncated: true }), ...(isSame && { changed: false }) },
+  );
 }
 
-// ---- by a worker
+// ---- for workers
 
 const maxPerRun = 20;
 
 /**
- * The accounts that are due, workspaces by turns: every 15 minutes if a campaign is enabled, every hour otherwise, and the accounts
- * without campaigns too. Returns how many.
+ * Syncs due accounts, taking workspaces in turn, and returns their number. An account is due every 15 minutes if it has
+ * an enabled campaign, and every hour otherwise, even if it has no campaigns.
  */
 export async function syncDueAccounts(db: Db, deps: SyncDeps, now: Date): Promise<number> {
   if (!deps.platform.configured) return 0;
@@ -190,7 +203,7 @@ export async function syncDueAccounts(db: Db, deps: SyncDeps, now: Date): Promis
 async function syncDue(db: Db, deps: SyncDeps, account: ReadyAccount, now: Date): Promise<void> {
   const { status, isCurrent } = await readStatus(db, deps, account, now);
   const record: RecordAudit = (db, change) => auditService(db, account.workspace_id, change, now);
-  // The platform answers nothing about a closed account, and nothing in it is served.
+  // For a closed account, the platform returns nothing and shows no ads.
   if (status === 'CLOSED') return isCurrent ? recordClosed(db, account, record, now) : undefined;
   const result = await syncAccount(db, deps, account, record, now);
   if (result === undefined) return;
@@ -198,7 +211,10 @@ async function syncDue(db: Db, deps: SyncDeps, account: ReadyAccount, now: Date)
   if (metrics.outcome === 'read') await saveMetrics(db, account, metrics.result, now);
 }
 
-/** Our rows show that nothing is served. If the account is opened again, they show what the platform then has. */
+/**
+ * Marks the account's campaigns as not serving. If the account is reopened, the next sync restores the platform's
+ * values.
+ */
 async function recordClosed(db: Db, account: ReadyAccount, record: RecordAudit, now: Date): Promise<void> {
   for (const { id, workspace_id, app_id, status, watched_until } of await listAllCampaigns(db, account))
     if (status === 'ENABLED' || watched_until !== null)

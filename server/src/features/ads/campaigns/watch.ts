@@ -1,22 +1,23 @@
-// Owns the campaigns whose last request had no answer: it may still be applied, after a later one. Their status is compared every few
-// seconds, and what was asked for last is asked for again.
+// Watches campaigns whose last request got no response. The platform may apply that request after a later one, so a job
+// compares the campaigns' status every few seconds and resends the latest requested change if needed.
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import { endWatch, lockCampaign, readProgress, takeWatched, type WatchedCampaign } from '../store/campaigns.ts';
 import { lockAppOf } from '../store/changes.ts';
 import { appendStep } from '../store/journal.ts';
-import type { CampaignRow, OwnReason } from './contract.ts';
+import type { CampaignRow } from '../store/rows.ts';
+import type { OwnReason } from './contract.ts';
 import { toStatus } from './reading.ts';
 import { recordChange } from './record.ts';
 import type { SyncDeps } from './sync.ts';
 
 const maxPerRun = 100;
-/** Others wait for the platform too. */
+/** Limited, because other work also needs the platform. */
 const maxReads = 8;
-/** A campaign that could not be read for so long after its watch has ended is not watched any more. */
+/** A watch that is overdue by this much ends even if the campaign still can't be read. */
 const maxOverdueMs = 60 * 60_000;
 
-/** Always 0: they are compared at the next interval again. */
+/** Always returns 0, so the campaigns are compared again at the next interval. */
 export async function watchCampaigns(db: Db, deps: SyncDeps, now: Date): Promise<0> {
   const watched = (await takeWatched(db, maxPerRun)).values();
   const compareNext = async () => {
@@ -37,29 +38,31 @@ async function compareWatched(db: Db, deps: SyncDeps, campaign: WatchedCampaign,
   }
   const status = read.result === null ? undefined : toStatus(read.result.status);
   if (status !== undefined && status !== campaign.status && status !== 'REMOVED')
-    await askAgain(db, deps, campaign, lastChange, status, now);
-  // Only after a reading that was later than any request could arrive, and that found what our row has.
+    await askAgain(db, deps, { campaign, lastChange, found: status }, now);
+  // The watch ends only when a read matches our row and is so late that no earlier request can still arrive.
   else if (watched_until <= now) await endWatch(db, campaign);
 }
 
-/** Unless somebody has asked for something else meanwhile, or the campaign must not be enabled any more. */
+/** Does nothing if there is a newer change or the campaign may no longer be enabled. */
 const askAgain = (
   db: Db,
   deps: SyncDeps,
-  campaign: WatchedCampaign,
-  lastChange: number,
-  found: CampaignRow['status'],
+  {
+    campaign,
+    lastChange,
+    found,
+  }: { readonly campaign: WatchedCampaign; readonly lastChange: number; readonly found: CampaignRow['status'] },
   now: Date,
 ): Promise<void> =>
   transaction(db, async (db) => {
-    await lockAppOf(db, campaign); // as whoever records a change
+    await lockAppOf(db, campaign); // every change locks in this order
     const row = await lockCampaign(db, campaign);
     const progress = await readProgress(db, campaign);
-    // A change may have ended since the campaigns were listed, and before this one was read.
+    // A change may have ended between listing the campaigns and reading this one.
     if (row?.status !== campaign.status || progress.isBusy || progress.lastChange !== lastChange) return;
     const kind = row.status === 'ENABLED' ? 'resume' : 'pause';
     const change = { kind, reasons: row.own_reasons as OwnReason[], isByCaller: false } as const;
     if ((await recordChange(db, deps, row, change, now)) === undefined) return;
-    const detail = `An earlier request was late: the platform has ${found}. ${row.status} is asked for again.`;
+    const detail = `An earlier request took effect late, so the campaign is ${found} on the platform. Plinth is setting it to ${row.status} again.`;
     await appendStep(db, row, { name: 'read_status', outcome: 'applied', platform_request_id: null, detail }, now);
   });

@@ -1,4 +1,4 @@
-// Owns the tests of accepting generated assets for campaigns, and of reading what a campaign has at the platform.
+// Tests for accepting generated assets for campaigns, and for reading a campaign's assets on the platform.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAdPlatform } from '../../../../../sandbox/src/ad-platform/server.ts';
 import { writeAdTexts } from '../../../../../sandbox/src/ad-texts.ts';
@@ -54,7 +54,7 @@ const accept = (
     body: { session_id, campaign_id: campaign.id },
   });
 
-/** A headline of the library. */
+/** Inserts a headline into the library. */
 async function newAsset({ app }: CampaignScene, more: object = {}): Promise<Asset> {
   const row = {
     id: newId(),
@@ -161,7 +161,7 @@ describe('acceptAsset', () => {
   });
 
   it.each(['drop_before', 'drop_after', 'error_after'] as const)(
-    'answers 409 after %s, goes on, and attaches it once',
+    'answers 409 after %s, continues, and attaches it once',
     async (fault) => {
       const scene = await newScene(owner);
       const campaign = await newCampaign(scene);
@@ -180,7 +180,7 @@ describe('acceptAsset', () => {
     },
   );
 
-  it('repeats the answer for a repeated key, also if nothing was changed', async () => {
+  it('repeats the answer for a repeated key, even if nothing was changed', async () => {
     const scene = await newScene(owner);
     const campaign = await newCampaign(scene);
     const asset = await newAsset(scene);
@@ -236,7 +236,7 @@ describe('acceptAsset', () => {
     });
   });
 
-  it('refuses campaigns that can not have it', async () => {
+  it('refuses campaigns that cannot have it', async () => {
     const scene = await newScene(owner);
     const asset = await newAsset(scene);
     const smart = await newCampaign(scene, { type: 'SMART' });
@@ -282,7 +282,7 @@ describe('acceptAsset', () => {
   });
 });
 
-/** Its launch has had no answer to the request that creates it. */
+/** A campaign whose creation request has had no response. */
 async function newUnconfirmed(scene: CampaignScene): Promise<TestCampaign> {
   const campaign = await newCampaign(scene);
   const launch_id = await newOpenLaunch(scene, campaign.id);
@@ -291,7 +291,7 @@ async function newUnconfirmed(scene: CampaignScene): Promise<TestCampaign> {
     .set({ launch_id, platform_campaign_id: '' })
     .where('id', '=', campaign.id)
     .execute();
-  // Nobody runs it.
+  // No worker runs this launch.
   afterAll(() => endLaunch(launch_id, 'held'));
   return campaign;
 }
@@ -326,7 +326,7 @@ describe('listAssets with campaign_id', () => {
     expect(Object.keys(both.body).sort()).toEqual(['durable', 'session']);
   });
 
-  it('says if nothing is known of the campaign, and answers 503 if the platform can not be read', async () => {
+  it('says if nothing is known of the campaign, and answers 503 if the platform cannot be read', async () => {
     const scene = await newScene(owner);
     const got = await list(scene, `?campaign_id=${(await newUnconfirmed(scene)).id}`);
     expect(got).toMatchObject({ status: 200, body: { durable: [] }, headers: { 'x-partial-result': 'durable' } });

@@ -1,18 +1,25 @@
-// Owns accepting a generated text or image for a campaign (docs/api/ads.md#accepting-an-asset): a change of the campaign, which a
-// worker sends (campaigns/background.ts), and the caller waits for.
+// Accepts a generated text or image for a campaign (docs/api/ads.md#accepting-an-asset). The acceptance is a
+// campaign change that a worker sends (changes/background.ts) while the caller waits.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { transaction } from '../../../kit/db/database.ts';
-import { type Answer, resumableAnswer, unchanged, withNotes } from '../../../kit/http/answer.ts';
+import { type Answer, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { type CampaignAccess, confirm, lockForChange, requirePlatform, writeEntry } from '../campaigns/change.ts';
-import type { CampaignRow } from '../campaigns/contract.ts';
+import {
+  answerWithChange,
+  type CampaignAccess,
+  findBegunChange,
+  lockForChange,
+  requirePlatform,
+  writeEntry,
+} from '../campaigns/change.ts';
 import { addChange, type RecordDeps, type WaitDeps } from '../campaigns/record.ts';
 import { campaignRemoved } from '../problems.ts';
 import { type AssetRow, findAsset } from '../store/assets.ts';
 import { findCampaign } from '../store/campaigns.ts';
-import { type ChangeRow, findChange, listUnfinishedChanges } from '../store/changes.ts';
+import { type ChangeRow, listUnfinishedChanges } from '../store/changes.ts';
+import type { CampaignRow } from '../store/rows.ts';
 import { type AcceptedAsset, type ImageAddress, type LibraryAsset, presentLibraryAsset } from './contract.ts';
 
 export interface AcceptDeps {
@@ -42,34 +49,33 @@ export async function acceptAsset(
   return answerWith(deps, access, campaign, change);
 }
 
-/** For a repeated Idempotency-Key: waits for the change that the first request recorded. If it ended without effect, it begins again. */
+/**
+ * Handles a repeated Idempotency-Key by waiting for the change that the first request recorded. If that change ended
+ * without effect, the acceptance is restarted.
+ */
 export async function resumeAcceptance(
   db: Db,
   deps: AcceptDeps,
   access: AssetAccess,
-  body: AcceptedAsset,
-  begun: unknown,
+  { body, begun }: { readonly body: AcceptedAsset; readonly begun: unknown },
   now: Date,
 ): Promise<Answer<LibraryAsset>> {
-  const { change_id } = begun as { change_id: string | null };
   const campaign = await findCampaign(db, access, body.campaign_id);
   if (campaign === undefined) throw notFound('campaign_not_found');
-  if (change_id === null) return answerWith(deps, access, campaign, undefined);
-  const { workspace_id, app_id } = campaign;
-  const change = await findChange(db, { workspace_id, app_id, id: change_id });
-  const isWithoutEffect = change === undefined || (change.ended_date !== null && change.state !== 'applied');
-  return isWithoutEffect ? acceptAsset(db, deps, access, body, now) : answerWith(deps, access, campaign, change);
+  const change = await findBegunChange(db, campaign, begun);
+  return change === 'without effect'
+    ? acceptAsset(db, deps, access, body, now)
+    : answerWith(deps, access, campaign, change);
 }
 
-/** Undefined as `change`: nothing had to be changed. */
+/** `change` is undefined if the campaign already has the asset. */
 const answerWith = (
   deps: AcceptDeps,
   access: AssetAccess,
   campaign: CampaignRow,
   change: ChangeRow | undefined,
 ): Answer<LibraryAsset> =>
-  resumableAnswer({ change_id: change?.id ?? null }, async (db) => {
-    if (change !== undefined) await confirm(db, deps, { change, isNew: true }, campaign);
+  answerWithChange(deps, campaign, change, async (db) => {
     const row = await findAsset(db, access, access.asset.id);
     if (row === undefined) throw notFound('asset_not_found');
     const body = presentLibraryAsset(row, deps.imageAddress);
@@ -87,7 +93,7 @@ function requireAcceptable({ status }: AssetRow, campaign: CampaignRow): void {
   if (campaign.platform_campaign_id === '') throw campaignNotOnPlatform();
 }
 
-/** Who asks for what was asked for before and has not ended waits for the same change. */
+/** A caller that repeats an unfinished acceptance waits for the same change. */
 const recordAcceptance = (
   db: Db,
   deps: AcceptDeps,
@@ -114,19 +120,22 @@ const assetProcessing = () =>
   new Problem(
     'conflict',
     'asset_processing',
-    'The image is still being made. Read it with listAssets until its status is `ready`, then accept it.',
+    'The image is still being generated. Poll listAssets until its status is `ready`, then accept it.',
     { headers: { 'retry-after': '5' } },
   );
 
 const assetUnusable = () =>
-  new Problem('conflict', 'asset_unusable', 'The image could not be made. Generate assets again, and accept another.', {
-    retrySafe: false,
-  });
+  new Problem(
+    'conflict',
+    'asset_unusable',
+    'The image could not be generated. Generate new assets and accept one of those.',
+    { retrySafe: false },
+  );
 
 const campaignNotOnPlatform = () =>
   new Problem(
     'conflict',
     'campaign_not_on_platform',
-    'The ad platform has not confirmed that the campaign exists. Wait until its launch has ended: getLaunch says when.',
+    'The ad platform has not confirmed that the campaign exists. Check its launch with getLaunch, and try again once the launch has finished.',
     { headers: { 'retry-after': '15' } },
   );

@@ -1,4 +1,5 @@
-// Owns sending a generated text or image to the ad platform, where it becomes part of a campaign. Repeating it attaches nothing twice.
+// Sends a generated text or image to the ad platform and attaches it to a campaign. Repeating the request does
+// not attach it twice.
 import { buffer } from 'node:stream/consumers';
 import type { NewAsset, PlatformCampaigns, SendOptions } from '../../../gateways/ad-platform/campaign.ts';
 import type { Change } from '../../../gateways/ad-platform/index.ts';
@@ -33,12 +34,12 @@ export async function attachAsset(
 const assetGone = {
   kind: 'input',
   code: 'SERVICE_ASSET_GONE',
-  message: 'The text or image was removed before it was sent.',
+  message: 'The text or image was removed before it could be sent.',
   field: '',
   operation: undefined,
 } as const;
 
-/** The platform's names for what a slot is. */
+/** The platform's field type for each slot. */
 const fieldTypes: Readonly<Record<AssetRow['slot'], string>> = {
   HEADLINE: 'HEADLINE',
   LONG_HEADLINE: 'LONG_HEADLINE',
@@ -49,7 +50,7 @@ const fieldTypes: Readonly<Record<AssetRow['slot'], string>> = {
   TALL_PORTRAIT_IMAGE: 'TALL_PORTRAIT_MARKETING_IMAGE',
 };
 
-/** Undefined if the image is not stored any more. */
+/** Undefined if the image is no longer stored. */
 async function readContent(storage: AttachDeps['objectStorage'], row: AssetRow): Promise<NewAsset | undefined> {
   const fieldType = fieldTypes[row.slot];
   if (row.text !== null) return { fieldType, text: row.text };

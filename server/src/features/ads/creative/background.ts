@@ -1,5 +1,5 @@
-// Owns the queue of sessions: a worker asks the model for the texts, and draws the images one by one. Each part is stored when it is
-// made, so that a worker that takes over goes on with the next.
+// The session queue. A worker requests the texts from the model and draws the images one by one. Each part is
+// stored as soon as it is finished, so another worker can continue with the next part.
 import { randomBytes } from 'node:crypto';
 import { settle } from '../../../core/credits/reservations.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
@@ -12,6 +12,7 @@ import { transaction } from '../../../kit/db/database.ts';
 import { newId } from '../../../kit/ids.ts';
 import type { Outbound } from '../../../kit/outbound/outbound.ts';
 import type { Db } from '../../../tables.ts';
+import { channelSlots, type ImageSlot, imageSizes } from '../rules/slots.ts';
 import {
   type AssetRow,
   failUnfinishedImages,
@@ -33,7 +34,6 @@ import { toLanguage } from './languages.ts';
 import { styles } from './render/draw.ts';
 import type { Renderer } from './render/renderer.ts';
 import { cancelSession, computeCost, sessionQueue, toSessionTopic } from './session.ts';
-import { channelSlots, type ImageSlot, imageSizes } from './slots.ts';
 
 export interface AssetQueueDeps {
   readonly model: LanguageModel;
@@ -44,22 +44,26 @@ export interface AssetQueueDeps {
   readonly clock: Clock;
 }
 
-/** The caller waits for 30 seconds. */
+/** Shorter than the caller's wait of 30 seconds. */
 const maxCopyMs = 25_000;
 
 export const createSessionQueue = (deps: AssetQueueDeps): Queue<SessionRow> => ({
   name: sessionQueue,
   owner: 'workspace_id',
-  // A run mostly waits for the model; images are drawn one at a time, and workspaces take turns.
+  byHand: {
+    retry: 'The session has ended and unused credits were returned. Start another one with generateAssets.',
+    cancel: true,
+  },
+  // A run spends most of its time waiting for the model. Images are drawn one at a time, and workspaces take turns.
   concurrency: 16,
   perOwner: 4,
   timeoutMs: 5 * 60_000,
-  // An outage of the object storage may last for minutes.
+  // An object storage outage may last for minutes.
   retryMs: retries(1_000, 10_000, 60_000, 240_000, 600_000),
   async run(session, { db, signal }) {
-    const state = session.state === 'writing' ? await write(db, session, deps, signal) : session.state;
+    const state = session.state === 'writing' ? await write(db, deps, session, signal) : session.state;
     if (state === 'drawing') {
-      await drawImages(db, session, deps, signal);
+      await drawImages(db, deps, session, signal);
       await endSession(db, session, deps.clock.now());
     }
     deps.wake.notify(toSessionTopic(session.id));
@@ -78,11 +82,11 @@ export const assetJobs: readonly Job[] = [
 
 // ---- texts
 
-/** Returns the state of the session afterwards. Undefined: it is gone. */
+/** Returns the session's new state, or undefined if the session no longer exists. */
 async function write(
   db: Db,
-  session: SessionRow,
   { model, clock }: AssetQueueDeps,
+  session: SessionRow,
   signal: AbortSignal,
 ): Promise<SessionRow['state'] | undefined> {
   const { texts } = channelSlots[session.channel_type];
@@ -90,21 +94,21 @@ async function write(
   const business = { business_name, business_description, landing_page_url };
   const about = { language: toLanguage(session.language), business };
   const copy = await writeCopy(model, texts, about, AbortSignal.any([signal, AbortSignal.timeout(maxCopyMs)]));
-  signal.throwIfAborted(); // another worker takes over
+  signal.throwIfAborted(); // another worker is taking over
   if (copy === undefined) await cancelSession(db, session, clock.now());
   else
     await transaction(db, async (db) => {
       if (await saveSessionState(db, session, 'writing', 'drawing'))
         await insertAssets(db, session, listNewAssets(session, copy));
     });
-  // A worker that has lost its claim may have written texts meanwhile: their images are still to be drawn.
+  // A worker that has lost its claim may have written texts in the meantime, whose images still have to be drawn.
   return (await findSessionByKey(db, session))?.state;
 }
 
-/** Asserted: only `writeBrief` writes it. */
+/** The cast is safe, because only `writeBrief` writes this column. */
 const toBrief = ({ brief }: SessionRow): Brief => brief as Brief;
 
-/** The texts, and the images that are to be drawn. */
+/** The rows for the texts and for the images to be drawn. */
 function listNewAssets({ channel_type, language }: SessionRow, copy: AdCopy): NewAsset[] {
   const { texts, images } = channelSlots[channel_type];
   const rows = [
@@ -124,7 +128,7 @@ function listNewAssets({ channel_type, language }: SessionRow, copy: AdCopy): Ne
 
 // ---- images
 
-async function drawImages(db: Db, session: SessionRow, deps: AssetQueueDeps, signal: AbortSignal): Promise<void> {
+async function drawImages(db: Db, deps: AssetQueueDeps, session: SessionRow, signal: AbortSignal): Promise<void> {
   const assets = await listSessionAssets(db, session);
   const waiting = assets.filter(({ status }) => status === 'processing');
   if (waiting.length === 0) return;
@@ -133,26 +137,26 @@ async function drawImages(db: Db, session: SessionRow, deps: AssetQueueDeps, sig
   for (const asset of waiting) {
     try {
       const { image, hasLogo } = await deps.renderer.render({ ...describeImage(session, asset, assets), logo });
-      if (!hasLogo) logo = undefined; // it can't be used in the next image either
+      if (!hasLogo) logo = undefined; // the next image can't use it either
       signal.throwIfAborted();
-      await store(db, asset, Buffer.from(image), deps);
+      await store(db, deps, asset, Buffer.from(image));
     } catch (error) {
       signal.throwIfAborted();
-      failure ??= error; // the other images may be drawn
+      failure ??= error; // the remaining images may succeed
     }
   }
   if (failure !== undefined) throw failure;
   if (logo === undefined && toBrief(session).logo_url !== null) await recordMissingLogo(db, session);
 }
 
-async function store(db: Db, asset: AssetRow, image: Buffer, { objectStorage }: AssetQueueDeps): Promise<void> {
-  if (asset.file_name === null) throw new Error('an image has no name');
+async function store(db: Db, { objectStorage }: AssetQueueDeps, asset: AssetRow, image: Buffer): Promise<void> {
+  if (asset.file_name === null) throw new Error('an image asset has no file name');
   const key = toImageKey(asset.file_name);
   await objectStorage.put(key, image);
   if (!(await saveImage(db, asset, image.length))) await objectStorage.remove([key]);
 }
 
-/** Each image of a session has another headline. Its style is one of three, by chance. */
+/** Each image in a session gets a different headline. The session id selects one of three styles. */
 function describeImage(session: SessionRow, asset: AssetRow, assets: readonly AssetRow[]) {
   const { business_name, accent } = toBrief(session);
   const textsOf = (slot: string) => assets.filter((each) => each.slot === slot).map(({ text }) => text ?? '');
@@ -161,7 +165,7 @@ function describeImage(session: SessionRow, asset: AssetRow, assets: readonly As
   return {
     workspace_id: session.workspace_id,
     app_id: session.app_id,
-    slot: asset.slot as ImageSlot, // only images are drawn
+    slot: asset.slot as ImageSlot, // only images reach this point
     style: styles[seed % styles.length] ?? 'deep',
     language: session.language,
     name: business_name,
@@ -173,7 +177,7 @@ function describeImage(session: SessionRow, asset: AssetRow, assets: readonly As
 
 const logoLimits = { maxBodyBytes: 5 * 1024 * 1024, timeoutMs: 10_000 };
 
-/** Undefined if the app has none, or it can't be fetched: the image then shows the first letter of the name. */
+/** Undefined if the app has no logo or it can't be fetched. The image then shows the name's first letter. */
 async function fetchLogo(
   session: SessionRow,
   { outbound }: AssetQueueDeps,
@@ -188,7 +192,7 @@ async function fetchLogo(
   return undefined;
 }
 
-/** Charges for what was made. Images that could not be drawn have failed. */
+/** Charges for the finished assets, and marks undrawn images as failed. */
 const endSession = (db: Db, session: SessionRow, now: Date): Promise<void> =>
   transaction(db, async (db) => {
     if (!(await saveSessionState(db, session, 'drawing', 'ended'))) return;

@@ -1,15 +1,15 @@
-// Owns what a session advertises: the business, as it was sent or as the app describes itself, and the look of the app.
+// A session's brief: the business, from the request or the app's own description, and the app's look.
 import type { AppAccess, AppRow } from '../../../core/auth/proofs.ts';
 import type { Db } from '../../../tables.ts';
 import type { Business } from './prompt.ts';
 
 export interface Brief extends Business {
-  /** The app's own colour, as `#rrggbb` or `#rgb`; null if it has none. */
+  /** The app's own colour, as `#rrggbb` or `#rgb`. Null if it has none. */
   readonly accent: string | null;
   readonly logo_url: string | null;
 }
 
-/** Reads the files with these paths, if the app has them. */
+/** Reads the files at these paths, skipping missing ones. */
 export type ReadFiles = (
   db: Db,
   access: AppAccess,
@@ -31,7 +31,7 @@ export async function writeBrief(
   };
 }
 
-/** As it was sent; otherwise as the app describes itself. */
+/** The request takes precedence over the app's own description. */
 export const describeBusiness = (
   app: Pick<AppRow, 'name' | 'user_description'>,
   sent: Partial<Business>,
@@ -42,13 +42,13 @@ export const describeBusiness = (
   landing_page_url: sent.landing_page_url ?? appUrl,
 });
 
-/** Colours stand at the beginning of a file. */
+/** Colours are declared near the beginning of a file. */
 const searchedBytes = 64 * 1024;
 const themeColour = /<meta\s+name="theme-color"\s+content="(#[0-9a-f]{6}|#[0-9a-f]{3})"/i;
 const accentVariable =
   /--(?:accent|primary|brand)(?:-color)?\s{0,9}:\s{0,9}(?:light-dark\(\s{0,9})?(#[0-9a-f]{6}|#[0-9a-f]{3})\b/i;
 
-/** The theme colour of the page, or the variable by which its style sheet names its colour. */
+/** The page's theme colour, or the style sheet's accent variable. */
 export function findAccent(files: readonly { readonly content: Buffer }[]): string | null {
   const texts = files.map(({ content }) => content.toString('utf8', 0, searchedBytes));
   for (const pattern of [themeColour, accentVariable])

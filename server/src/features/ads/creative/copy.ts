@@ -1,12 +1,12 @@
-// Owns the texts of ads: asking the model for them, at most twice, and choosing those that the ad platform accepts.
+// Requests ad texts from the model, at most twice, and selects those that the ad platform accepts.
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
+import { measureAdLength, type TextSlot, textRules } from '../rules/slots.ts';
 import type { Language } from './languages.ts';
 import { askModel, type Business, copyInstructions, dropDuplicates, readTexts } from './prompt.ts';
-import { measureAdLength, type TextSlot, textRules } from './slots.ts';
 
 export type AdCopy = Readonly<Partial<Record<TextSlot, readonly string[]>>>;
 
-/** Undefined if the model does not answer with enough texts that can be used. */
+/** Undefined if the model does not return enough usable texts. */
 export async function writeCopy(
   model: LanguageModel,
   slots: readonly TextSlot[],
@@ -39,7 +39,7 @@ function chooseTexts(slots: readonly TextSlot[], value: unknown): AdCopy {
 const merge = (slots: readonly TextSlot[], one: AdCopy, other: AdCopy): AdCopy =>
   Object.fromEntries(slots.map((slot) => [slot, select(slot, [...(one[slot] ?? []), ...(other[slot] ?? [])])]));
 
-/** As many as are wanted, in the model's order. If they are cut, one that is short stays among them. */
+/** Selects the wanted number of texts, in the model's order. A truncated list keeps at least one short text. */
 function select(slot: TextSlot, texts: readonly string[]): readonly string[] {
   const { wanted, maxLength } = textRules[slot];
   const usable = dropDuplicates(texts.filter((text) => text !== '' && measureAdLength(text) <= maxLength));

@@ -1,4 +1,5 @@
-// Texts, images and search themes through the API, with the sandbox's language model and a real worker (docs/api/ads.md).
+// Tests texts, images and search themes through the API, with the sandbox's language model and a real worker
+// (docs/api/ads.md).
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,15 +12,15 @@ import type { AppRow } from '../../../core/auth/proofs.ts';
 import { getPoolBalance, startOfMonth } from '../../../core/credits/pool.ts';
 import { recountWorkspace } from '../../../core/storage/recount.ts';
 import { newId } from '../../../kit/ids.ts';
+import { channelSlots, imageSizes, measureAdLength, textRules, textSlots } from '../rules/slots.ts';
 import { findAccent } from './brief.ts';
 import { chooseLanguage } from './languages.ts';
 import { readImageSize } from './render/logo.ts';
-import { channelSlots, imageSizes, measureAdLength, textRules, textSlots } from './slots.ts';
 import { selectThemes } from './themes.ts';
 
 const model = await startModelSandbox();
 afterAll(() => model.close());
-/** Where logos are. */
+/** Serves logos. */
 const logos = createServer(({ url }, response) => {
   if (url === '/logo.png') response.end(createCanvas(64, 64).toBuffer('image/png'));
   else response.writeHead(302, { location: '/logo.png' }).end();
@@ -74,6 +75,25 @@ describe('suggestSearchThemes', () => {
     });
     expect(documentOf(requests[0])).toEqual({ task: 'search_themes', language: 'English', ...sent });
     expect((await readUsed()) - before).toBeCloseTo(0.1);
+  });
+
+  it('asks the model and charges once for an Idempotency-Key', async () => {
+    answerWith(['coffee beans online']);
+    const app = await newApp();
+    const before = await readUsed();
+    const first = await suggest(app, {}, { 'idempotency-key': 'themes' });
+    const again = await suggest(app, {}, { 'idempotency-key': 'themes' });
+    expect(again).toMatchObject({ status: 200, body: first.body, headers: { 'idempotent-replayed': 'true' } });
+    expect(requests).toHaveLength(1);
+    expect((await readUsed()) - before).toBeCloseTo(0.1);
+  });
+
+  it('repeats that the themes are missing, if they were', async () => {
+    model.behave(500);
+    const app = await newApp();
+    const missing = { status: 200, body: { search_themes: [] }, headers: { 'x-partial-result': 'search_themes' } };
+    expect(await suggest(app, {}, { 'idempotency-key': 'themes' })).toMatchObject(missing);
+    expect(await suggest(app, {}, { 'idempotency-key': 'themes' })).toMatchObject(missing);
   });
 
   it('describes the app by its name and description if nothing is sent', async () => {
@@ -261,7 +281,7 @@ describe('generateAssets', () => {
       HEADLINE: ['a', 'b', 'c'].map((each) => each.repeat(length)),
       DESCRIPTION: ['d', 'e'],
     });
-    script(() => ({ text: JSON.stringify(answer(16)) })); // one must have at most 15
+    script(() => ({ text: JSON.stringify(answer(16)) })); // one headline must have at most 15 characters
     expect(await generate(app, { channel_type: 'SEARCH' })).toMatchObject({ status: 503 });
     script((request) => ({ text: JSON.stringify(answer(documentOf(request).correction ? 12 : 31)) }));
     const got = await generate(app, { channel_type: 'SEARCH' });
@@ -276,7 +296,7 @@ describe('generateAssets', () => {
     expect([await readUsed(), await readReserved()]).toEqual([before, 0]);
     script((request) => writeAdTexts(request) ?? {});
     const repeat = async () => (await generate(app, { channel_type: 'SEARCH' }, key)).status;
-    await expect.poll(repeat).toBe(200); // not before the worker has released its claim
+    await expect.poll(repeat).toBe(200); // after the worker has released its claim
     expect((await readUsed()) - before).toBeCloseTo(3);
   });
 
@@ -331,7 +351,7 @@ describe('generateAssets', () => {
     expect([await readUsed(), await readReserved()]).toEqual([before, 0]);
   });
 
-  it('draws what is left if a worker takes over, and fails images that can not be drawn', async () => {
+  it('draws what is left if a worker takes over, and fails images that cannot be drawn', async () => {
     const app = await newApp();
     const { body } = await generate(app, { channel_type: 'SEARCH' });
     const ofSession = { state: 'drawing' as const, due_at: new Date(0) };
@@ -346,7 +366,7 @@ describe('generateAssets', () => {
     await session.set(ofSession).execute();
     world.app.wake.notify('ads_asset_sessions');
     const read = async () => (await list(app, `?session_id=${body.session_id}`)).body.session.length;
-    await expect.poll(read, { timeout: 30_000 }).toBe(11);
+    await expect.poll(read).toBe(11);
     await expect.poll(() => findSession.executeTakeFirst()).toMatchObject({ claimed_slot: null, due_at: null });
     await images.where('slot', '=', 'SQUARE_IMAGE').execute();
     await session.set({ state: 'drawing', due_at: null }).execute();
@@ -360,7 +380,7 @@ describe('generateAssets', () => {
     expect(await read()).toBe(10);
   });
 
-  it('says that images have no logo if it can not be fetched: redirects are not followed', async () => {
+  it('says that images have no logo if it cannot be fetched: redirects are not followed', async () => {
     const good = await generate(await newApp({ logo_url: `${logoUrl}/logo.png` }), { channel_type: 'SEARCH' });
     expect(good.headers['x-partial-result']).toBeUndefined();
     const moved = await generate(await newApp({ logo_url: `${logoUrl}/moved` }), { channel_type: 'SEARCH' });
@@ -383,7 +403,7 @@ describe('generateAssets', () => {
     const queue = world.app.background.queues.find(({ name }) => name === 'ads_asset_sessions');
     const { db } = world.app.database;
     const context = { db, now: world.clock.now(), signal: new AbortController().signal };
-    await queue?.run({ ...row, state: 'writing' } as never, context); // as this worker has claimed it
+    await queue?.run({ ...row, state: 'writing' } as never, context); // the state when this worker claimed the session
     expect((await list(app, `?session_id=${body.session_id}`)).body.session).toHaveLength(11);
   });
 
@@ -500,7 +520,7 @@ describe('listAssets', () => {
     const job = world.app.background.jobs.find(({ name }) => name === 'remove expired asset sessions');
     expect(await job?.run(world.app.database.db, world.clock.now())).toBeGreaterThan(0);
     const { library } = (await list(app, '', later)).body;
-    expect(library.map(({ status }: { status: string }) => status)).toContain('failed'); // nobody will draw it
+    expect(library.map(({ status }: { status: string }) => status)).toContain('failed'); // no worker will draw it
     expect(library.map(({ status }: { status: string }) => status)).not.toContain('processing');
     world.clock.aheadMs = aheadMs;
   });

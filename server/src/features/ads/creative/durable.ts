@@ -1,5 +1,4 @@
-// Owns reading what is attached to a campaign at the ad platform, at this moment.
-import type { Counters } from '../../../core/auth/counters.ts';
+// Live reads of a campaign's assets from the ad platform.
 import {
   nameCounter,
   perMinute,
@@ -9,13 +8,14 @@ import {
   toWholeSeconds,
 } from '../../../core/auth/limits.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
+import type { Counters } from '../../../core/auth/rate-limits/counters.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { AttachedAsset, PlatformCampaigns } from '../../../gateways/ad-platform/campaign.ts';
 import type { Notes } from '../../../kit/http/answer.ts';
 import type { Db } from '../../../tables.ts';
 import { platformUnavailable } from '../accounts/account.ts';
-import type { CampaignRow } from '../campaigns/contract.ts';
 import { findCustomerId } from '../store/changes.ts';
+import type { CampaignRow } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
 import type { DurableAsset } from './contract.ts';
 
@@ -27,7 +27,10 @@ export interface DurableDeps {
 
 const limit = perMinute(60, 'caller+app');
 
-/** The operation has no limit without a campaign, so that this one is counted here. Returns the headers that say what is left. */
+/**
+ * Counts a read with a campaign id against the rate limit, and returns the rate limit headers. Reads without a campaign
+ * are not limited, so the limit is applied here and not to the whole operation.
+ */
 export async function countRead(
   db: Db,
   { counters }: DurableDeps,
@@ -52,7 +55,7 @@ export async function countRead(
   throw refusal;
 }
 
-/** While it is not known whether the campaign exists, the list is empty and says that it proves nothing. */
+/** Until it is known whether the campaign exists, the list is empty and marked as partial. */
 export async function listDurable(
   db: Db,
   { platform, times }: DurableDeps,

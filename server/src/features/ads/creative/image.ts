@@ -1,7 +1,7 @@
-// Owns serving generated images at addresses that the ad platform can fetch: without credentials, by a name that can't be guessed.
+// Serves generated images to the ad platform, which fetches them without credentials, by unguessable names.
 import type { ObjectStorage } from '../../../gateways/storage/index.ts';
 import { Answer } from '../../../kit/http/answer.ts';
-import { hasTag } from '../../../kit/http/conditional.ts';
+import { hasTag } from '../../../kit/http/response/conditional.ts';
 import { notFound } from '../../../kit/problem.ts';
 
 const fileName = /^[0-9a-f]{40}\.jpg$/;
@@ -17,7 +17,7 @@ export async function getAdImage(
 ) {
   if (!fileName.test(name)) throw notFound('asset_not_found');
   const etag = `"${name.slice(0, 40)}"`;
-  // What is behind a name never changes.
+  // An image never changes under the same name.
   const common = { etag, 'cache-control': 'public, max-age=31536000, immutable' };
   const found = await objectStorage.get(toImageKey(name));
   if (found === undefined) throw notFound('asset_not_found');

@@ -1,6 +1,6 @@
-// Owns the languages that texts of ads can be written in, and choosing one by the header Accept-Language.
+// The languages for ad texts, and how the Accept-Language header selects one.
 
-/** By their code, with the name by which the model knows them. */
+/** The language codes, with the names used in prompts. */
 export const languageNames = {
   en: 'English',
   de: 'German',
@@ -25,21 +25,21 @@ export const languages = Object.keys(languageNames) as [Language, ...Language[]]
 
 const isLanguage = (code: string): code is Language => Object.hasOwn(languageNames, code);
 
-/** Codes that mean the same. */
+/** Alternative codes for the same language. */
 const otherCodes: Readonly<Record<string, Language>> = { no: 'nb', iw: 'he' };
 
 const maxRanges = 32;
 
 /**
- * The language of the list that the caller likes best, or English. `fr-CH, de;q=0.9` is French, `tlh, de;q=0.5` German,
- * `*` and `tlh` English.
+ * The caller's preferred supported language, or English. `fr-CH, de;q=0.9` gives French, `tlh, de;q=0.5` gives German,
+ * and `*` and `tlh` give English.
  */
 export function chooseLanguage(header: string | string[] | undefined): Language {
   const ranges = String(header ?? '')
     .split(',', maxRanges)
     .map(parseRange)
     .filter(({ quality }) => quality > 0)
-    .toSorted((a, b) => b.quality - a.quality); // stable: of two that are liked alike, the first
+    .toSorted((a, b) => b.quality - a.quality); // the sort is stable, so the first of two equal entries wins
   return ranges.find(({ language }) => language !== undefined)?.language ?? 'en';
 }
 
@@ -52,5 +52,5 @@ function parseRange(range: string): { language: Language | undefined; quality: n
   return { language: isLanguage(code) ? code : undefined, quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** English for a code that is not known any more. */
+/** Falls back to English for a code that is no longer supported. */
 export const toLanguage = (code: string): Language => languages.find((each) => each === code) ?? 'en';

@@ -1,4 +1,4 @@
-// Owns reading assets: those that one session made, or the app's library, and those that a campaign has.
+// Reads assets: a session's assets, the app's library, and a campaign's assets.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { type Answer, answerWithFollowUp, withNotes } from '../../../kit/http/answer.ts';
 import { notFound } from '../../../kit/problem.ts';
@@ -56,7 +56,7 @@ async function listGenerated(
   return withNotes({ library }, rows.length > maxLibrary ? { truncated: true } : {});
 }
 
-/** Empty while it runs, and if it has expired or never existed. */
+/** Empty while the session is running, or if it has expired or never existed. */
 async function listSession(db: Db, access: AppAccess, id: string, addressOf: ImageAddress, now: Date) {
   const session = await findSession(db, access, id);
   if (session?.state !== 'ended' || session.expires_at <= now) return [];

@@ -1,5 +1,5 @@
-// Owns what the language model is told about ads, and reading what it answers. The business is described by its owner, as JSON: the
-// answer is only ever used as texts of ads.
+// The language model's prompts and the parsing of its replies. The business description is written by the
+// business's owner and is passed as JSON. A reply is used only as ad text.
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { toStorableText } from '../../../kit/text.ts';
 import { type Language, languageNames } from './languages.ts';
@@ -15,7 +15,7 @@ export interface Task {
   readonly instructions: string;
   readonly language: Language;
   readonly business: Business;
-  /** What the earlier answer lacked. */
+  /** The problem with the previous reply. */
   readonly correction?: string;
 }
 
@@ -33,10 +33,13 @@ ${background}
 
 Answer with one JSON object and nothing else. It has an array of strings for each key of the document's "texts", which says how many are wanted, how many characters one may have, and, as "short", how many characters at least one of them may have. Characters of Chinese, Japanese and Korean count twice. All texts of a key differ in meaning, and each makes sense alone. Promise nothing that the document does not say: no prices, discounts, awards or numbers of your own. Write no exclamation marks in headlines, no emoji, no capital letters for emphasis and no quotation marks.`;
 
-/** Several times what the longest answer takes. The business describes itself, and could ask for more. */
+/** Several times longer than any useful reply. The owner's description could try to make the model write more. */
 const maxOutputTokens = 2_000;
 
-/** The JSON value in the model's answer. Undefined: the model is unavailable, did not finish, or answered with something else. */
+/**
+ * Returns the JSON value in the model's reply, or undefined if the model is unavailable, did not finish, or returned no
+ * JSON.
+ */
 export async function askModel(
   model: LanguageModel,
   { task, instructions, language, business, correction, ...asked }: Task & Record<string, unknown>,
@@ -57,7 +60,7 @@ export async function askModel(
   return answer.outcome === 'unavailable' || answer.is_cut ? undefined : parseAnswer(answer.content);
 }
 
-/** Models like to put a sentence or a fence around JSON. */
+/** Models often wrap JSON in a sentence or a code fence. */
 function parseAnswer(content: string): { readonly value: unknown } | undefined {
   const from = content.search(/[[{]/);
   const to = Math.max(content.lastIndexOf(']'), content.lastIndexOf('}'));
@@ -69,7 +72,7 @@ function parseAnswer(content: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** The texts of a list, on one line each, without what can't be seen. */
+/** Returns a list's strings, each on one line and without invisible characters. */
 export const readTexts = (value: unknown): string[] =>
   (Array.isArray(value) ? value : []).filter((item) => typeof item === 'string').map(cleanText);
 
@@ -79,11 +82,11 @@ const cleanText = (text: string): string =>
     .replace(/[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
     .trim();
 
-/** The first of those that differ only in case. */
+/** Keeps the first of several texts that differ only in case. */
 export function dropDuplicates(texts: readonly string[]): string[] {
   const seen = new Set<string>();
   return texts.filter((text) => {
-    const key = text.toUpperCase().toLowerCase(); // ß and ẞ are ss
+    const key = text.toUpperCase().toLowerCase(); // maps ß and ẞ to ss
     return !seen.has(key) && seen.add(key);
   });
 }

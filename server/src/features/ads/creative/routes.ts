@@ -1,7 +1,9 @@
-// Owns the HTTP contract of texts and images for ads, and of search themes.
+// The HTTP routes for ad texts, images and search themes.
 import { open, readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
+import { appAs, appViewerOrDenied } from '../../../core/auth/guards/app.ts';
+import { nestedResource } from '../../../core/auth/guards/row.ts';
+import { anyone } from '../../../core/auth/guards/visitor.ts';
 import { perMinute, unlimited } from '../../../core/auth/limits.ts';
-import { anyone, appAs, appViewerOrDenied, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import type { ObjectStorage } from '../../../gateways/storage/index.ts';
 import { media } from '../../../kit/http/operation.ts';
@@ -20,7 +22,7 @@ import {
 import { getAdImage, imageType } from './image.ts';
 import { type LibraryDeps, listAssets } from './library.ts';
 import { generateAssets, resumeSession, type SessionDeps } from './session.ts';
-import { suggestSearchThemes, type ThemeDeps } from './themes.ts';
+import { askForThemes, suggestSearchThemes, type ThemeDeps } from './themes.ts';
 
 export type CreativeDeps = SessionDeps &
   ThemeDeps &
@@ -29,19 +31,22 @@ export type CreativeDeps = SessionDeps &
 
 const assetGuard = nestedResource(appAs('editor'), 'asset', findAsset, 'session_asset_id');
 
-export const creativeRoutes = (deps: CreativeDeps): Route[] => [
+export const creativeRoutes = (deps: CreativeDeps): Route[] => [...generationRoutes(deps), ...libraryRoutes(deps)];
+
+const generationRoutes = (deps: CreativeDeps): Route[] => [
   route({
     name: 'suggestSearchThemes',
     method: 'POST',
     path: '/api/apps/{app_id}/ads-platform/suggestions/search-themes',
     summary: 'Suggest search themes for a Performance Max campaign; nothing is saved',
     description:
-      'In the language of `Accept-Language`, or in English. If the language model is unavailable, the list is empty, with `X-Partial-Result: search_themes`. Costs 0.1 credits, and nothing if the list is empty.',
+      'The themes are in the language of `Accept-Language`, or in English. If the language model is unavailable, the list is empty, with `X-Partial-Result: search_themes`. The request costs 0.1 credits, or nothing if the list is empty.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(20, 'caller+app'),
     work: 'outside',
     effect: 'spend',
+    idempotency: 'optional',
     heldSeconds: 30,
     body: ThemeRequest,
     audits: 'nothing',
@@ -50,8 +55,9 @@ export const creativeRoutes = (deps: CreativeDeps): Route[] => [
       { status: 402, code: 'credits_exhausted' },
       { status: 402, code: 'credit_limit_reached' },
     ],
-    handle: ({ db, access, body, headers, now }) =>
-      suggestSearchThemes(db, deps, access, body, headers['accept-language'], now),
+    precheck: ({ db, access, body, headers, now }) =>
+      askForThemes(db, deps, access, { sent: body, acceptLanguage: headers['accept-language'] }, now),
+    handle: ({ db }, suggested) => suggestSearchThemes(db, deps, suggested),
   }),
   route({
     name: 'generateAssets',
@@ -59,7 +65,7 @@ export const creativeRoutes = (deps: CreativeDeps): Route[] => [
     path: '/api/apps/{app_id}/ads-platform/assets/generate',
     summary: 'Generate the texts and images of ads for an app',
     description:
-      'Waits for at most 30 seconds. Images that are not made by then are counted in `background_image_count`; the `session` list of listAssets has them all once the last one is made. Costs 2 credits, and 0.5 for each image.',
+      'The request waits for at most 30 seconds. Images that are not ready by then are counted in `background_image_count`; the `session` list of listAssets contains all images once the last one is ready. The request costs 2 credits, and 0.5 for each image.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(5, 'caller+app'),
@@ -78,20 +84,25 @@ export const creativeRoutes = (deps: CreativeDeps): Route[] => [
       { status: 503, code: 'model_not_configured' },
     ],
     precheck: () => deps.model.readState(),
-    handle: ({ db, access, body, now }, modelState) => generateAssets(db, deps, access, body, modelState, now),
+    handle: ({ db, access, body, now }, modelState) =>
+      generateAssets(db, deps, access, { request: body, modelState }, now),
     resume: ({ db, access, now }, begun) => resumeSession(db, deps, access, begun, now),
   }),
+];
+
+/** Routes for assets that were generated earlier. */
+const libraryRoutes = (deps: CreativeDeps): Route[] => [
   route({
     name: 'listAssets',
     method: 'GET',
     path: '/api/apps/{app_id}/ads-platform/assets',
-    summary: 'List the generated texts and images of an app, or those of one generation, and those of a campaign',
+    summary: 'List the texts and images that were generated for an app or by one generation, and those of a campaign',
     description:
-      'With `session_id`: the list `session`, which is empty while the generation is running and once it has expired, 24 hours after it began. Without: the list `library`, newest first, at most the 5,000 most recent, then with `X-Truncated: true`. With `campaign_id` also the list `durable`: what the campaign has at the ad platform now; at most 60 requests a minute, with the headers `RateLimit` and `RateLimit-Policy`. An app that the caller cannot see answers 403.',
+      "With `session_id`, the response has the list `session`, which is empty while the generation is running and from 24 hours after it began. Without `session_id`, it has the list `library` of the 5,000 most recent assets, newest first, with `X-Truncated: true` if there are more. With `campaign_id`, it also has the list `durable` of the campaign's current assets at the ad platform, the headers `RateLimit` and `RateLimit-Policy`, and a limit of 60 requests per minute. If the caller can't see the app, the status is 403.",
     credentials: readCredentials,
     access: appViewerOrDenied,
     limit: unlimited,
-    work: 'slow',
+    work: 'patient',
     query: AssetQuery,
     headers: ['X-Partial-Result', 'X-Truncated'],
     answers: { 200: AssetLists },
@@ -109,13 +120,14 @@ export const creativeRoutes = (deps: CreativeDeps): Route[] => [
     path: '/api/apps/{app_id}/ads-platform/assets/{session_asset_id}/accept',
     summary: 'Add a generated text or image to a Performance Max campaign',
     description:
-      'Answers 200 once the ad platform has it. After 409 `ad_platform_timeout`, Plinth goes on until the platform has answered. Nothing is added twice.',
+      'Returns 200 once the ad platform has the asset. After 409 `ad_platform_timeout`, Plinth keeps trying until the platform answers. No asset is added twice.',
     credentials: writeCredentials,
     access: assetGuard,
     limit: perMinute(30, 'caller+app'),
     work: 'outside',
     needsWorker: true,
     idempotency: 'optional',
+    repeat: 'safe',
     heldSeconds: 60,
     body: AcceptedAsset,
     audits: { sometimes: ['ads.campaign.asset_accepted'] },
@@ -131,15 +143,18 @@ export const creativeRoutes = (deps: CreativeDeps): Route[] => [
       { status: 503, code: 'ad_platform_unavailable' },
     ],
     handle: ({ db, access, body, now }) => acceptAsset(db, deps, access, body, now),
-    resume: ({ db, access, body, now }, begun) => resumeAcceptance(db, deps, access, body, begun, now),
+    resume: ({ db, access, body, now }, begun) => resumeAcceptance(db, deps, access, { body, begun }, now),
   }),
   route({
     name: 'getAdImage',
     method: 'GET',
     path: '/api/ads-platform/images/{file}',
+    parameterTexts: {
+      file: { text: 'The file name in `image_url`.', example: '4f1c9a2e7b30d8564f1c9a2e7b30d8564f1c9a2e.jpg' },
+    },
     summary: 'Fetch a generated image',
     description:
-      'The address is the `image_url` of an image. It needs no credential, so that the ad platform can fetch it. The name of an image cannot be guessed.',
+      'The address is the `image_url` of an image. It needs no credential, so the ad platform can fetch it. The name of an image cannot be guessed.',
     credentials: open,
     access: anyone,
     limit: perMinute(300, 'address'),
@@ -147,7 +162,7 @@ export const creativeRoutes = (deps: CreativeDeps): Route[] => [
     headers: ['ETag'],
     answers: {
       200: media(imageType, 'The image, as JPEG'),
-      304: media('application/octet-stream', 'Not modified: `If-None-Match` has the current `ETag`'),
+      304: media('application/octet-stream', 'Not modified since this `ETag`'),
     },
     refusals: [{ status: 404, code: 'asset_not_found' }],
     handle: ({ params, headers }) => getAdImage(deps.objectStorage, params.file, headers),

@@ -1,5 +1,5 @@
-// Owns generating assets (docs/api/ads.md#texts-and-images): a call records a session, a worker writes its texts and draws its images
-// (background.ts), and the call waits for them. Any process can wait for any session.
+// Generates assets (docs/api/ads.md#texts-and-images). A call records a session and waits while a worker writes
+// the texts and draws the images (background.ts). Any process can wait for any session.
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { refund, reserve } from '../../../core/credits/reservations.ts';
@@ -13,6 +13,7 @@ import { type Answer, resumableAnswer, withNotes } from '../../../kit/http/answe
 import { newId } from '../../../kit/ids.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
+import { channelSlots, type TextSlot } from '../rules/slots.ts';
 import {
   type AssetRow,
   findSession,
@@ -26,7 +27,6 @@ import {
 import { type ReadFiles, writeBrief } from './brief.ts';
 import { type AssetRequest, type GeneratedAssets, type ImageAddress, isMade, presentAsset } from './contract.ts';
 import { toLanguage } from './languages.ts';
-import { channelSlots, type TextSlot } from './slots.ts';
 
 export interface SessionDeps {
   readonly model: LanguageModel;
@@ -37,38 +37,40 @@ export interface SessionDeps {
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
   readonly clock: Clock;
   readonly shutdownSignal: AbortSignal;
-  /** How long a call waits for its images. Default: 30 seconds. */
+  /** How long a call waits for its images. The default is 30 seconds. */
   readonly assetWaitMs: number | undefined;
 }
 
-/** The queue table of sessions, and its wake-up topic. */
+/** The session queue's table and wake-up topic. */
 export const sessionQueue = 'ads_asset_sessions';
 export const toSessionTopic = (id: string): string => `ads_assets:${id}`;
 
-/** 2 credits for the texts, and 0.5 for each image that is made (docs/api/credits.md). */
+/** Texts cost 2 credits, and each finished image costs 0.5 (docs/api/credits.md). */
 export const computeCost = (images: number): number => 2 + 0.5 * images;
 
 const expiresAfterMs = 24 * 60 * 60 * 1000;
-/** Longer than a worker tries. */
+/** Longer than all of a worker's retries combined. */
 const leaseMs = 60 * 60 * 1000;
-/** More than an image has had so far. */
+/** Larger than any image drawn so far. */
 const expectedImageBytes = 200_000;
 
 export async function generateAssets(
   db: Db,
   deps: SessionDeps,
   access: AppAccess,
-  { channel_type, language = 'en', ...business }: AssetRequest,
-  modelState: ModelState,
+  {
+    request: { channel_type, language = 'en', ...business },
+    modelState,
+  }: { readonly request: AssetRequest; readonly modelState: ModelState },
   now: Date,
 ): Promise<Answer<GeneratedAssets>> {
   const { app } = access;
   await deps.storage.admit(db, access, channelSlots[channel_type].images.length * expectedImageBytes, now);
-  // Before the workspace's credits are locked: files may be large.
+  // Done before the workspace's credits are locked, because files may be large.
   const brief = await writeBrief(db, access, deps.readFiles, business, deps.addresses.urlOf(app.slug));
   const session = await transaction(db, async (db) => {
     const key = { id: newId(), channel_type, language };
-    const reservation_id = await begin(db, deps, access, key, modelState, now);
+    const reservation_id = await begin(db, deps, access, { session: key, modelState }, now);
     const expires_at = new Date(now.getTime() + expiresAfterMs);
     return insertSession(db, access, { ...key, brief: JSON.stringify(brief), reservation_id, expires_at }, now);
   });
@@ -76,8 +78,8 @@ export async function generateAssets(
 }
 
 /**
- * For a repeated Idempotency-Key: waits for the session that the first request began. If that one failed, which has cost nothing,
- * the session begins again.
+ * Handles a repeated Idempotency-Key by waiting for the session that the first request started. A failed session was
+ * not charged, and is restarted.
  */
 export async function resumeSession(
   db: Db,
@@ -92,20 +94,24 @@ export async function resumeSession(
   if (session.state !== 'failed') return answerWith(session, deps);
   const modelState = await deps.model.readState();
   await transaction(db, async (db) => {
-    const reservation_id = await begin(db, deps, access, session, modelState, now);
-    // If another request was faster, this one's credits are released with the transaction.
+    const reservation_id = await begin(db, deps, access, { session, modelState }, now);
+    // If another request was faster, the rollback releases this request's credits.
     if (!(await restartSession(db, session, reservation_id))) throw modelUnavailable();
   });
   return answerWith(session, deps);
 }
 
-/** Reserves the credits and audits the request. Refuses in this order: credits, the model. Returns the id of the reservation. */
+/**
+ * Reserves the credits and audits the request. Checks the credits first, then the model. Returns the reservation id.
+ */
 async function begin(
   db: Db,
   { wake }: SessionDeps,
   access: AppAccess,
-  { id, channel_type, language }: Pick<SessionRow, 'id' | 'channel_type' | 'language'>,
-  modelState: ModelState,
+  {
+    session: { id, channel_type, language },
+    modelState,
+  }: { readonly session: Pick<SessionRow, 'id' | 'channel_type' | 'language'>; readonly modelState: ModelState },
   now: Date,
 ): Promise<string> {
   const { app, workspace_id, caller } = access;
@@ -123,7 +129,7 @@ async function begin(
 
 const answerWith = (session: SessionRow, deps: SessionDeps): Answer<GeneratedAssets> =>
   resumableAnswer({ session_id: session.id }, async (db) =>
-    presentSession(await waitForSession(db, session, deps), deps),
+    presentSession(await waitForSession(db, deps, session), deps),
   );
 
 // ---- waiting
@@ -136,10 +142,10 @@ interface Progress {
 }
 
 /**
- * Until all images are made, or for 30 seconds. If there are no texts then, the session ends without any and costs nothing. Without
- * this, a caller who was told that the model is unavailable could find assets, and their price, a minute later.
+ * Waits up to 30 seconds for all images to be finished. If there are still no texts, the session is cancelled without a
+ * charge, because a caller who is told that the model is unavailable must not find assets and a charge later.
  */
-async function waitForSession(db: Db, { id, workspace_id, app_id }: SessionRow, deps: SessionDeps): Promise<Progress> {
+async function waitForSession(db: Db, deps: SessionDeps, { id, workspace_id, app_id }: SessionRow): Promise<Progress> {
   const { wake, shutdownSignal, assetWaitMs = defaultWaitMs } = deps;
   const key = { id, workspace_id, app_id };
   const idle = new WakeableSleep();
@@ -163,7 +169,7 @@ async function waitForSession(db: Db, { id, workspace_id, app_id }: SessionRow, 
   }
 }
 
-/** Ends a session that has no texts. Returns false if it has some by now. */
+/** Cancels a session that has no texts. Returns false if it has texts after all. */
 export const cancelSession = (db: Db, session: SessionRow, now: Date): Promise<boolean> =>
   transaction(db, async (db) => {
     if (!(await saveSessionState(db, session, 'writing', 'failed'))) return false;
@@ -196,11 +202,11 @@ const modelUnavailable = () =>
   new Problem(
     'unavailable',
     'model_unavailable',
-    'The language model is unavailable or did not write usable texts in time. Nothing was generated or charged. Send the request again in a few seconds.',
+    'The language model is unavailable or did not produce usable text in time. Nothing was generated or charged. Send the request again in a few seconds.',
     { retrySafe: true, headers: { 'retry-after': '5' } },
   );
 
-/** Unlike an outage it does not pass, so it is not worth a retry. */
+/** Unlike an outage, this is permanent, so retrying is pointless. */
 const modelNotConfigured = () =>
   new Problem(
     'unavailable',

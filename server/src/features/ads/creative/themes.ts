@@ -1,6 +1,7 @@
-// Owns suggesting search themes (docs/api/ads.md#search-themes). Nothing is stored, and an answer without themes costs nothing.
+// Suggests search themes (docs/api/ads.md#search-themes). Nothing is stored, and a call that returns no themes
+// is free.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
-import { refund, reserve, settle } from '../../../core/credits/reservations.ts';
+import { type Reservation, refund, reserve, settle } from '../../../core/credits/reservations.ts';
 import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import type { Clock } from '../../../kit/clock.ts';
@@ -13,7 +14,7 @@ import { askModel, dropDuplicates, readTexts, themeInstructions } from './prompt
 
 export interface ThemeDeps {
   readonly model: LanguageModel;
-  /** The name under which the operator offers this installation, beside Plinth. */
+  /** The operator's own name for this installation, in addition to Plinth. */
   readonly productName: string | undefined;
   readonly addresses: Pick<AppAddresses, 'urlOf'>;
   readonly clock: Clock;
@@ -28,15 +29,23 @@ const cost = 0.1;
 const maxAnswerMs = 20_000;
 const leaseMs = 60_000;
 
-export async function suggestSearchThemes(
+interface Suggested {
+  readonly reservation: Reservation;
+  /** Undefined if the model did not answer with one list. */
+  readonly search_themes: string[] | undefined;
+}
+
+/**
+ * Asks the model before any transaction begins. What is reserved here is charged only together with the stored answer,
+ * and is released by itself if the process is killed before.
+ */
+export async function askForThemes(
   db: Db,
   deps: ThemeDeps,
   access: AppAccess,
-  sent: ThemeRequest,
-  acceptLanguage: string | string[] | undefined,
+  { sent, acceptLanguage }: { readonly sent: ThemeRequest; readonly acceptLanguage: string | string[] | undefined },
   now: Date,
-): Promise<Answer<Suggestion>> {
-  const { model, clock, shutdownSignal } = deps;
+): Promise<Suggested> {
   const { workspace_id, app, caller } = access;
   const spend = { workspace_id, user_id: caller.user_id, app_id: app.id, reference_id: null };
   const reservation = await reserve(db, { ...spend, operation: 'suggestSearchThemes', amount: cost, leaseMs }, now);
@@ -46,16 +55,23 @@ export async function suggestSearchThemes(
     language: chooseLanguage(acceptLanguage),
     business: describeBusiness(app, sent, deps.addresses.urlOf(app.slug)),
   } as const;
-  const signal = AbortSignal.any([shutdownSignal, AbortSignal.timeout(maxAnswerMs)]);
-  const answer = (await model.check()) ? await askModel(model, task, signal) : undefined;
+  const signal = AbortSignal.any([deps.shutdownSignal, AbortSignal.timeout(maxAnswerMs)]);
+  const answer = (await deps.model.check()) ? await askModel(deps.model, task, signal) : undefined;
   const list = findList(answer?.value);
-  const search_themes = selectThemes(readTexts(list), deps.productName);
-  if (search_themes.length > 0) await settle(db, reservation, cost, clock.now());
-  else await refund(db, reservation, clock.now());
-  return withNotes({ search_themes }, list === undefined ? { partial: ['search_themes'] } : {});
+  return { reservation, search_themes: list && selectThemes(readTexts(list), deps.productName) };
 }
 
-/** Models like to wrap the list in an object. Undefined if the answer has no list, or several. */
+export async function suggestSearchThemes(
+  db: Db,
+  { clock }: Pick<ThemeDeps, 'clock'>,
+  { reservation, search_themes }: Suggested,
+): Promise<Answer<Suggestion>> {
+  if (search_themes?.length) await settle(db, reservation, cost, clock.now());
+  else await refund(db, reservation, clock.now());
+  return withNotes({ search_themes: search_themes ?? [] }, search_themes ? {} : { partial: ['search_themes'] });
+}
+
+/** Models often wrap the list in an object. Undefined if the reply has no list or more than one. */
 function findList(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   const lists = Object.values(value ?? {}).filter((each) => Array.isArray(each));
@@ -66,7 +82,9 @@ const maxThemes = 10;
 const maxCharacters = 80;
 const maxWords = 10;
 
-/** At most ten, in the model's order. Themes that the ad platform refuses, and those that name this product, are dropped. */
+/**
+ * Returns up to ten themes, in the model's order. Drops themes that the ad platform refuses or that name this product.
+ */
 export function selectThemes(texts: readonly string[], productName: string | undefined): string[] {
   const ownNames = ['plinth', ...(productName === undefined ? [] : [fold(productName)])].map(toWordPattern);
   const usable = texts.filter(
@@ -79,7 +97,9 @@ export function selectThemes(texts: readonly string[], productName: string | und
   return dropDuplicates(usable).slice(0, maxThemes);
 }
 
-/** The whole word: `Base` is not in `database`. Scripts without spaces may follow it directly. */
+/**
+ * Matches whole words only, so `Base` does not match `database`. Scripts without spaces may follow the word directly.
+ */
 const toWordPattern = (name: string): RegExp => new RegExp(`(?<!${letter})${RegExp.escape(name)}(?!${letter})`, 'v');
 const letter = '[\\p{L}--[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}]]';
 

@@ -1,4 +1,4 @@
-// Owns the queue of launches. A launch is never given up once something may have been created: it is run again until it has ended.
+// The launch queue. A launch that may have created something is never given up, and is rerun until it ends.
 import type { Queue } from '../../../kit/background/queues/queue.ts';
 import { createFairGate } from '../../../kit/fair-gate.ts';
 import { keepLaunchDue, type LaunchRow } from '../store/launches.ts';
@@ -7,12 +7,12 @@ import { createRecorder } from './record.ts';
 import { runLaunch, type SagaDeps } from './saga.ts';
 
 /**
- * How many launches hold their images in memory at a time: at most 40 MiB each. One of each workspace, whose servers of images may be
- * slow.
+ * Limits the number of launches that hold images in memory, at most 40 MiB each. A workspace gets one slot, because the
+ * image servers that it chooses may be slow.
  */
 const gateLimits = { inAll: 4, perOwner: 1, maxWaitingOfOwner: 64, maxWaitMs: 120_000 };
 
-/** Nothing was sent for the campaign yet. */
+/** The states in which no campaign request has been sent yet. */
 const harmless: readonly LaunchRow['state'][] = ['recorded', 'account_sent', 'account_ready'];
 const maxFailures = 5;
 
@@ -22,11 +22,15 @@ export function createLaunchQueue(deps: Omit<SagaDeps, 'imageGate'>): Queue<Laun
   return {
     name: launchQueue,
     owner: 'workspace_id',
-    // A run mostly waits for the platform.
+    byHand: {
+      retry: 'A launch is repeated until it ends, so none fails for good.',
+      cancel: 'A launch may have created a campaign already. Wait until it has ended, then delete the campaign.',
+    },
+    // A run spends most of its time waiting for the platform.
     concurrency: 32,
     perOwner: 4,
     timeoutMs: 5 * 60_000,
-    // Workers that are replaced one after the other must not delay a launch that may be spending.
+    // Higher than the default, because a rolling worker restart must not delay a launch that may be spending.
     quarantineAfter: 5,
     retryMs: (failures) => resendMs[failures - 1] ?? reconcileMs,
     async run(launch, { db, signal }) {

@@ -1,4 +1,4 @@
-// Owns what a launch sends: the campaign with its defaults, and texts of the model for those that are missing.
+// A launch's content: the campaign with its defaults, and the model's texts where the caller sent none.
 import type { NewCampaign } from '../../../gateways/ad-platform/index.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
@@ -6,18 +6,18 @@ import { Problem } from '../../../kit/problem.ts';
 import { type AdCopy, writeCopy } from '../creative/copy.ts';
 import type { Language } from '../creative/languages.ts';
 import type { Business } from '../creative/prompt.ts';
-import type { TextSlot } from '../creative/slots.ts';
+import type { TextSlot } from '../rules/slots.ts';
 import type { CampaignInput } from './contract.ts';
 import type { CheckedTargets } from './input.ts';
 
-/** Stored with the launch: a worker that takes over sends the same. Images are fetched anew. */
+/** Stored with the launch, so another worker can send the same content. Images are fetched again. */
 export interface LaunchContent {
-  /** Without its name, which has the launch key. */
+  /** The campaign without its name, which contains the launch key. */
   readonly campaign: Omit<NewCampaign, 'name' | 'logo' | 'marketingImages' | 'squareImages'>;
   readonly logo_url: string | null;
   readonly marketing_image_urls: readonly string[];
   readonly square_image_urls: readonly string[];
-  /** The one in which the budget was checked. */
+  /** The currency that the budget was checked in. */
   readonly currency_code: string;
 }
 
@@ -46,7 +46,8 @@ export function composeContent(
     ...texts,
     ...(input.start_date !== undefined && { startDate: input.start_date }),
     ...(input.end_date !== undefined && { endDate: input.end_date }),
-    // True where it is not sent: the campaign can't be shown in the EU. An undeclared one could block the whole account.
+    // This default is correct, because a campaign without the caller's declaration can't be shown in the EU. A campaign
+    // with no declaration at all could block the whole account.
     euPoliticalAdvertising: input.contains_eu_political_advertising ?? 'DOES_NOT_CONTAIN_EU_POLITICAL_ADVERTISING',
   } as const;
   return {
@@ -58,7 +59,7 @@ export function composeContent(
   };
 }
 
-/** Fields that have no effect for the type of the campaign. */
+/** Lists the fields that this campaign type ignores. */
 export function listWithoutEffect(input: CampaignInput): string[] {
   const fields =
     input.campaign_type === 'SMART'
@@ -67,28 +68,24 @@ export function listWithoutEffect(input: CampaignInput): string[] {
   return fields.filter((field) => input[field] !== undefined);
 }
 
-/** Days are those of the account. A campaign that starts at once starts today. */
+/** Days are in the account's time zone. A campaign without a start date starts today. */
 export function checkDays({ start_date, end_date }: CampaignInput, today: string, at: readonly string[]): void {
   const faultAt = (field: string, msg: string) =>
     new ValidationError([{ loc: ['body', ...at, field], msg, type: 'value_error' }]);
-  if (start_date !== undefined && start_date < today) throw faultAt('start_date', 'must not be before today');
+  if (start_date !== undefined && start_date < today) throw faultAt('start_date', 'must be today or later');
   if (end_date !== undefined && end_date < (start_date ?? today))
-    throw faultAt('end_date', 'must not be before the start');
+    throw faultAt('end_date', 'must be on or after the start date');
 }
 
-/** The day in a time zone: `2026-11-16`. */
-export const dayIn = (time: Date, timeZone: string): string =>
-  new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(time);
-
-/** The caller waits for 45 seconds in all. */
+/** Part of the caller's total wait of 45 seconds. */
 const maxCopyMs = 12_000;
 
-/** Those that were sent; the model writes the others. */
+/** Uses the texts in the request, and requests missing ones from the model. */
 export async function completeTexts(model: LanguageModel, input: CampaignInput, business: Business): Promise<Texts> {
   const isSmart = input.campaign_type === 'SMART';
   const sent: Readonly<Record<TextSlot, readonly string[] | undefined>> = {
     HEADLINE: input.headlines,
-    // A Smart campaign has none.
+    // Smart campaigns have no long headlines.
     LONG_HEADLINE: isSmart ? [] : input.long_headlines,
     DESCRIPTION: input.descriptions,
   };
@@ -118,7 +115,7 @@ const modelUnavailable = () =>
   new Problem(
     'unavailable',
     'model_unavailable',
-    'The language model is unavailable or did not write usable texts. Nothing was created. Send the request again in a few seconds, or send the texts yourself.',
+    'The language model is unavailable or did not produce usable ad copy. Nothing was created. Send the request again in a few seconds, or provide the ad copy yourself.',
     { headers: { 'retry-after': '5' } },
   );
 
@@ -126,6 +123,6 @@ const modelNotConfigured = () =>
   new Problem(
     'unavailable',
     'model_not_configured',
-    'This installation has no language model to write the texts that are missing. Nothing was created. Send the texts yourself, or ask the operator to set MODEL_URL.',
+    'This installation has no language model to write the missing ad copy. Nothing was created. Provide the ad copy yourself, or ask the operator to set MODEL_URL.',
     { retrySafe: false },
   );

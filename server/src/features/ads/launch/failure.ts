@@ -1,4 +1,5 @@
-// Owns why a launch was refused: stored with the launch, and answered to whoever waits for it or sends it again.
+// The reason why a launch was refused. It is stored with the launch, and returned to callers that wait for the
+// launch or repeat it.
 import type { Reason } from '../../../gateways/ad-platform/index.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
 import { platformUnavailable } from '../accounts/account.ts';
@@ -6,19 +7,21 @@ import { platformUnavailable } from '../accounts/account.ts';
 export interface PlatformReason {
   readonly code: string;
   readonly message: string;
-  /** If the budget is too low for the platform, and it says how much it asks for. */
+  /** The platform's minimum, if the budget is too low and the platform reported one. */
   readonly minimum_daily_budget_micros?: number;
 }
 
 export interface LaunchFailure {
   readonly code: 'platform_rejected' | 'ad_platform_unavailable' | 'app_not_found';
   readonly platform_reasons?: readonly PlatformReason[];
-  /** The app has an account now. */
+  /** Whether the app now has an account. */
   readonly account_created?: boolean;
   readonly retry_after_ms?: number;
 }
 
-/** A refusal that changed nothing. What is busy, or the operator's to change, is no fault of the input. */
+/**
+ * Converts a refusal that changed nothing. A busy platform or an operator's problem is not reported as an input error.
+ */
 export function toFailure(reasons: readonly Reason[]): LaunchFailure {
   const busy = reasons.find(({ kind }) => kind === 'busy');
   if (busy !== undefined)
@@ -31,7 +34,7 @@ export function toFailure(reasons: readonly Reason[]): LaunchFailure {
   return { code: 'platform_rejected', platform_reasons: presentReasons(reasons), account_created: true };
 }
 
-/** Nobody corrects it at once. */
+/** Operators need time to fix a problem. */
 const operatorMs = 300_000;
 
 export const presentReasons = (reasons: readonly Reason[]): PlatformReason[] =>
@@ -41,7 +44,7 @@ export const presentReasons = (reasons: readonly Reason[]): PlatformReason[] =>
     ...(minimum !== undefined && { minimum_daily_budget_micros: Number(minimum.micros) }),
   }));
 
-/** What a step threw, as something that can be stored. Undefined: it is a fault of the program. */
+/** Converts an error thrown by a step into a storable form. Undefined if the error is a bug. */
 export function fromProblem(error: unknown): LaunchFailure | undefined {
   if (!(error instanceof Problem)) return undefined;
   const { code, members } = error;
@@ -56,8 +59,8 @@ export function toProblem({ code, platform_reasons, account_created, retry_after
     'bad_request',
     'platform_rejected',
     account_created
-      ? 'No campaign was created. The app has an account. Correct what `platform_reasons` names, then send the request again.'
-      : 'The ad platform refused to create the account, so that no campaign was created either. Correct what `platform_reasons` names, then send the request again.',
+      ? 'The advertising account exists, but no campaign was created. Fix the problems listed in `platform_reasons`, then send the request again.'
+      : 'The ad platform rejected the new account, so no campaign was created. Fix the problems listed in `platform_reasons`, then send the request again.',
     { members: { platform_reasons, account_created } },
   );
 }

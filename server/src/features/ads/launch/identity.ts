@@ -1,11 +1,11 @@
-// Owns what makes two launches the same: the draft, and the key by which its campaign is found again at the platform.
+// A launch's identity: the draft, and the key that identifies its campaign on the platform.
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { CampaignInput } from './contract.ts';
 
 /**
- * The draft's id, else the caller's Idempotency-Key, else the content. Only one launch of it can be current. A key belongs to a
- * caller: two people may choose the same.
+ * The draft's id, the caller's Idempotency-Key, or the content. Each identity can have only one current launch. Keys
+ * are scoped to the caller, because two callers may choose the same key.
  */
 export function identify(campaign: CampaignInput, key: string | undefined, caller: string): string {
   if (campaign.draft_id !== undefined) return hash(['draft', campaign.draft_id]);
@@ -20,7 +20,10 @@ const hash = (value: readonly unknown[]): string =>
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const keyLength = 10;
 
-/** The first ten characters of a hash in base 32. A launch after one that created nothing, or was removed, has another key. */
+/**
+ * The first ten base-32 characters of a hash. The key changes if the previous launch created no campaign or its
+ * campaign was removed.
+ */
 export function toLaunchKey(appId: string, identity: string, generation: number): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([appId, identity, generation]))

@@ -1,4 +1,5 @@
-// Owns the images of a Performance Max campaign: fetched from where the caller says, taken from the app's generated images, or drawn.
+// A Performance Max campaign's images, which are fetched from the caller's URLs, taken from the app's generated
+// images, or drawn.
 import type { ObjectStorage } from '../../../gateways/storage/index.ts';
 import type { Outbound } from '../../../kit/outbound/outbound.ts';
 import type { Db } from '../../../tables.ts';
@@ -23,7 +24,7 @@ export interface CampaignImages {
   readonly squareImages: readonly Uint8Array[];
 }
 
-/** An image could not be fetched. */
+/** Thrown if an image could not be fetched. */
 export class ImageFault extends Error {
   readonly reason: PlatformReason;
   constructor(field: string, message: string) {
@@ -32,10 +33,10 @@ export class ImageFault extends Error {
   }
 }
 
-/** A Smart campaign has none. */
+/** False for Smart campaigns. */
 export const hasImages = ({ logo_url }: LaunchContent): boolean => logo_url !== null;
 
-/** Throws an ImageFault. */
+/** Throws an ImageFault if an image can't be fetched. */
 export async function collectImages(
   db: Db,
   deps: ImageDeps,
@@ -49,7 +50,7 @@ export async function collectImages(
   const [logo] = await fetchAll('logo_url', [logo_url]);
   const marketing = await fetchAll('marketing_image_urls', marketing_image_urls);
   const square = await fetchAll('square_image_urls', square_image_urls);
-  const replace = (slot: 'LANDSCAPE_IMAGE' | 'SQUARE_IMAGE') => replaceImage(db, deps, launch, content, slot, logo);
+  const replace = (slot: 'LANDSCAPE_IMAGE' | 'SQUARE_IMAGE') => replaceImage(db, deps, { launch, content, slot, logo });
   return {
     ...(logo !== undefined && { logo }),
     marketingImages: marketing.length > 0 ? marketing : [await replace('LANDSCAPE_IMAGE')],
@@ -57,7 +58,7 @@ export async function collectImages(
   };
 }
 
-/** The platform takes images of at most 5,120 KiB, and requests of at most 64 MB, in which bytes take a third more. */
+/** The platform accepts images up to 5,120 KiB and requests up to 64 MB. Encoding makes an image a third larger. */
 const maxImageBytes = 5_120 * 1024;
 const maxTotalBytes = 40 * 1024 * 1024;
 const timeoutMs = 10_000;
@@ -74,18 +75,19 @@ function createFetcher({ outbound, times }: ImageDeps, { workspace_id: owner }: 
       if (tooLate.aborted)
         throw new ImageFault(
           field,
-          `The images could not be fetched in time: ${field} was not complete. Use a faster server.`,
+          `The images could not be downloaded in time; ${field} was incomplete. Host the images on a faster server.`,
         );
       if (got.outcome === 'answered' && got.truncated)
-        throw new ImageFault(field, `An image of ${field} is larger than 5,120 KiB. Send a smaller one.`);
+        throw new ImageFault(field, `An image in ${field} is larger than 5,120 KiB. Use a smaller image.`);
       if (got.outcome !== 'answered' || got.status !== 200) continue;
       total += got.body.length;
-      if (total > maxTotalBytes) throw new ImageFault(field, 'All images together are larger than 40 MiB. Send fewer.');
+      if (total > maxTotalBytes)
+        throw new ImageFault(field, 'The images are larger than 40 MiB in total. Send fewer or smaller images.');
       return got.body;
     }
     throw new ImageFault(
       field,
-      `An address of ${field} did not answer with an image. Check that everybody can read it.`,
+      `An image in ${field} could not be downloaded. Check that its URL can be opened without signing in.`,
     );
   };
   return async (field: string, urls: readonly string[]): Promise<Uint8Array[]> => {
@@ -95,14 +97,21 @@ function createFetcher({ outbound, times }: ImageDeps, { workspace_id: owner }: 
   };
 }
 
-/** The newest generated image of the app, else one that is drawn with the logo. */
+/** Returns the app's newest generated image, or draws one with the logo. */
 async function replaceImage(
   db: Db,
   deps: ImageDeps,
-  launch: LaunchRow,
-  { campaign }: LaunchContent,
-  slot: 'LANDSCAPE_IMAGE' | 'SQUARE_IMAGE',
-  logo: Uint8Array | undefined,
+  {
+    launch,
+    content: { campaign },
+    slot,
+    logo,
+  }: {
+    readonly launch: LaunchRow;
+    readonly content: LaunchContent;
+    readonly slot: 'LANDSCAPE_IMAGE' | 'SQUARE_IMAGE';
+    readonly logo: Uint8Array | undefined;
+  },
 ): Promise<Uint8Array> {
   const generated = await readGenerated(db, deps, launch, slot);
   if (generated !== undefined) return generated;

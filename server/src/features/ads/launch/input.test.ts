@@ -1,4 +1,5 @@
-// What a launch refuses before anything is sent, in the order of docs/api/ads.md#launching. No worker runs: nothing gets that far.
+// Tests launches that are refused before anything is sent, in the order given in docs/api/ads.md#launching. No worker
+// runs, because no launch gets that far.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { listCreated, places, startLaunchWorld } from '../../../../test/support/launching.ts';
 import { startSecondApp } from '../../../../test/support/world.ts';
@@ -9,7 +10,7 @@ const { launch, app, as, at } = await scene();
 
 beforeEach(() => world.resetRateLimits());
 
-/** Nothing is recorded, and nothing is sent. */
+/** Expects that nothing was recorded or sent. */
 async function expectNothing(): Promise<void> {
   expect(await world.db.selectFrom('ads_launches').selectAll().execute()).toEqual([]);
   expect(await world.db.selectFrom('ads_campaigns').selectAll().execute()).toEqual([]);
@@ -196,7 +197,7 @@ describe('checks before anything is created', () => {
 
 describe('the reach of the EU', () => {
   const reaches = async (more: object) => {
-    const { body } = await launch({ ...more, draft_id: 'eu' }); // is recorded once, and not waited for
+    const { body } = await launch({ ...more, draft_id: 'eu' }); // recorded once, without waiting for the launch
     return body.code === 'eu_declaration_required';
   };
   const findRegion = async (country_code: string) => {
@@ -212,7 +213,7 @@ describe('the reach of the EU', () => {
     expect(await reaches({ geo_targets: [region], excluded_geo_targets: [places.france] })).toBe(false);
     expect(await reaches({ geo_targets: [places.france], excluded_geo_targets: [region] })).toBe(true);
     expect(await reaches({ geo_targets: [places.switzerland, places.unitedStates] })).toBe(false);
-    expect(await reaches({ geo_targets: [] })).toBe(false); // the country of the workspace: US
+    expect(await reaches({ geo_targets: [] })).toBe(false); // the workspace's country is US
   });
 
   it('includes what contains a country of the EU', async () => {

@@ -1,22 +1,23 @@
-// Owns what is checked of a campaign before anything is sent, in the order of docs/api/ads.md#launching. Each check refuses with 400.
+// The campaign checks that run before anything is sent, in the order given in docs/api/ads.md#launching. A failed
+// check throws a 400.
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { getBudgetBoundaries } from '../budgets/boundaries.ts';
 import type { CampaignType } from '../budgets/table.ts';
-import { measureAdLength } from '../creative/slots.ts';
+import { canReachEu } from '../locations/eu.ts';
 import { locationsNotImported } from '../problems.ts';
+import { measureAdLength } from '../rules/slots.ts';
 import { findCatalogue } from '../store/catalogue.ts';
 import { type LocationPath, listCountriesWithPaths, listLocationsWithPaths } from '../store/locations.ts';
 import type { CampaignInput } from './contract.ts';
-import { canReachEu } from './eu.ts';
 
 export interface InputDeps {
   readonly canCreate: readonly CampaignType[];
-  /** The ad platform is the live one, whose locations an operator has to import. */
+  /** Whether this is the live ad platform, whose locations the operator has to import. */
   readonly isLivePlatform: boolean;
 }
 
-/** Of the account that the campaign will be in, and of the workspace. */
+/** The account's currency and the workspace's country. */
 export interface Surroundings {
   readonly currency_code: string;
   readonly country_code: string;
@@ -27,7 +28,7 @@ export interface CheckedTargets {
   readonly excluded_geo_targets: string[];
 }
 
-/** Refuses in this order: type, logo, landing page, business name, currency, budget, locations, declaration. */
+/** Checks in this order: type, logo, landing page, business name, currency, budget, locations, declaration. */
 export async function checkCampaign(
   db: Db,
   deps: InputDeps,
@@ -50,9 +51,9 @@ export async function checkCampaign(
 
 const maxUrlLength = 2_048;
 
-/** Whether the page can be read is the platform's to judge. */
+/** Checks only the form. The platform decides whether the page can be read. */
 export function checkLandingPage(url: string): void {
-  // The parser also accepts `https:shop.example.com`, and leaves out spaces.
+  // The URL parser also accepts `https:shop.example.com` and strips spaces.
   const hasForm = /^https?:\/\/\S+$/i.test(url) && [...url].length <= maxUrlLength;
   const parsed = hasForm && URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || parsed.username + parsed.password !== '') throw landingPageInvalid();
@@ -71,19 +72,22 @@ export function checkBudget(micros: number, currency_code: string, campaign_type
     throw new Problem(
       'bad_request',
       'budget_out_of_range',
-      "The daily budget is too small or too large for the account's currency and the type of the campaign. Send one within the bounds.",
+      "The daily budget is outside the range allowed for the account's currency and the campaign type. Send a budget between `min_daily_budget_micros` and `max_daily_budget_micros`.",
       { members: { min_daily_budget_micros, max_daily_budget_micros, currency_code } },
     );
   if (micros % step_micros !== 0)
     throw new Problem(
       'bad_request',
       'budget_not_multiple',
-      'The daily budget is not a multiple of the smallest amount of the currency. Round it to a multiple of `step_micros`.',
+      "The daily budget is not a multiple of the currency's smallest unit. Round it to a multiple of `step_micros`.",
       { members: { step_micros } },
     );
 }
 
-/** Without any, the workspace's country: never the whole world unasked. */
+/**
+ * Defaults to the workspace's country, because a campaign must not target the whole world unless the caller requests
+ * it.
+ */
 export async function findTargets(
   db: Db,
   deps: Pick<InputDeps, 'isLivePlatform'>,
@@ -97,7 +101,7 @@ export async function findTargets(
   return [country];
 }
 
-/** In the order in which they were sent, each once. Refuses those that the catalogue does not have. */
+/** Returns each location once, in the order requested. Refuses locations that are not in the catalogue. */
 export async function findLocations(
   db: Db,
   deps: Pick<InputDeps, 'isLivePlatform'>,
@@ -114,7 +118,7 @@ export async function findLocations(
 
 export const toResourceName = ({ id }: LocationPath): string => `geoTargetConstants/${id}`;
 
-/** The ids of the bundled places mean other places at the live platform. */
+/** On the live platform, the bundled locations' ids refer to different places. */
 async function requireCatalogue(db: Db, { isLivePlatform }: Pick<InputDeps, 'isLivePlatform'>): Promise<void> {
   if (isLivePlatform && (await findCatalogue(db))?.source !== 'imported') throw locationsNotImported();
 }
@@ -123,7 +127,7 @@ const typeNotAvailable = () =>
   new Problem(
     'bad_request',
     'campaign_type_not_available',
-    "Campaigns of this type can't be created here. Nothing was created. Launch one of the type PERFORMANCE_MAX.",
+    "Campaigns of this type aren't available on this installation. Nothing was created. Launch a `PERFORMANCE_MAX` campaign instead.",
   );
 
 const logoRequired = () =>
@@ -133,14 +137,14 @@ const landingPageInvalid = () =>
   new Problem(
     'bad_request',
     'landing_page_invalid',
-    'The landing page is not an absolute http or https URL of at most 2,048 characters without a user name. Send the one of getLaunchReadiness, or another.',
+    'The landing page must be an absolute http or https URL of at most 2,048 characters, without a user name. Send the URL that getLaunchReadiness returns, or a different one.',
   );
 
 const businessNameTooLong = () =>
   new Problem(
     'bad_request',
     'business_name_too_long',
-    'The business name is too long. Shorten it to `limit` characters; Chinese, Japanese and Korean ones count twice.',
+    'The business name is too long. Shorten it to at most `limit` characters; Chinese, Japanese and Korean characters count twice.',
     { members: { limit: maxNameUnits } },
   );
 
@@ -148,7 +152,7 @@ const unknownLocations = (values: readonly string[]) =>
   new Problem(
     'bad_request',
     'geo_target_unknown',
-    'The catalogue does not have the locations in `values`. Find locations with searchGeoTargets.',
+    'The locations in `values` do not exist. Use searchGeoTargets to find valid locations.',
     { members: { values } },
   );
 
@@ -156,5 +160,5 @@ const declarationRequired = () =>
   new Problem(
     'bad_request',
     'eu_declaration_required',
-    'The campaign can be shown in the European Union. Send `contains_eu_political_advertising`, or exclude the countries of the European Union.',
+    'The campaign could be shown in the European Union. Send `contains_eu_political_advertising`, or exclude all EU countries.',
   );

@@ -1,5 +1,5 @@
-// Launches through the API, with a worker and the sandbox's ad platform (docs/api/ads.md#launching): answers, refusals in their order,
-// and repeated requests.
+// Tests launches through the API, with a worker and the sandbox's ad platform (docs/api/ads.md#launching): responses,
+// the order of refusals, and repeated requests.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { writeAdTexts } from '../../../../../sandbox/src/ad-texts.ts';
 import { addCard, listCreated, places, startLaunchWorld } from '../../../../test/support/launching.ts';
@@ -25,7 +25,7 @@ const listLaunches = ({ app }: Scene) =>
   world.db.selectFrom('ads_launches').where('app_id', '=', app.id).orderBy('generation').selectAll().execute();
 const listRows = ({ app }: Scene) =>
   world.db.selectFrom('ads_campaigns').where('app_id', '=', app.id).selectAll().execute();
-/** What was sent to create the campaign: the operations of the last change that created one. */
+/** The operations in the last request that created a campaign. */
 function lastOperations(): Record<string, { create?: Record<string, unknown>; update?: Record<string, unknown> }>[] {
   const sent = platform.journal.filter(
     ({ event, body }) => event === 'received' && JSON.stringify(body).includes('campaignOperation":{"create'),
@@ -162,7 +162,7 @@ describe('launchCampaign', () => {
     const got = await here.launch({ headlines: null, descriptions: null, business_description: 'Repairs of bicycles' });
     expect(got.status, got.text).toBe(200);
     const texts = operationsOf('assetOperation').flatMap((asset) => (asset?.textAsset as { text: string })?.text ?? []);
-    expect(texts).toContain('Bikes for everybody in town'); // as it was sent
+    expect(texts).toContain('Bikes for everybody in town'); // sent by the caller
     expect(texts.length).toBeGreaterThan(6);
   });
 
@@ -201,7 +201,7 @@ describe('launchCampaign', () => {
       campaign_state: 'absent',
       next_action: 'fix_input',
     });
-    // Nothing stands in the way of a second try.
+    // The draft is free for another launch.
     expect((await here.launch()).status).toBe(200);
     expect((await listLaunches(here)).map(({ generation, is_current }) => [generation, is_current])).toEqual([
       [1, false],
@@ -224,8 +224,8 @@ describe('launchCampaign', () => {
       status: 400,
       body: { code: 'platform_rejected', account_created: true, platform_reasons: [{ code }] },
     });
-    // It was not the platform that refused it.
-    expect(got.body.detail).toMatch(/^No campaign was created. The app has an account./);
+    // The detail must not claim that the platform refused the request.
+    expect(got.body.detail).toMatch(/^The advertising account exists, but no campaign was created./);
     expect(createdBy((await listLaunches(here))[0]?.launch_key ?? '')).toEqual([]);
     expect((await world.call('GET', here.at('accounts'), { as: here.as })).status).toBe(200);
   });
@@ -256,7 +256,7 @@ describe('refusals of a launch', () => {
     const here = await scene();
     const customerId = (await here.launch()).body.account.platform_customer_id;
     const again = () => {
-      world.clock.aheadMs += 61_000; // the status of the account is read once a minute
+      world.clock.aheadMs += 61_000; // the account's status is read at most once a minute
       return here.launch({ draft_id: newId() });
     };
     platform.setAccount(customerId, { billing_status: 'CANCELLED' });
@@ -296,7 +296,7 @@ describe('refusals of a launch', () => {
     expect(await listLaunches(here)).toEqual([]);
   });
 
-  it('while the ad platform can not be reached: 503, and the model is asked before', async () => {
+  it('while the ad platform cannot be reached: 503, and the model is asked before', async () => {
     const here = await scene();
     await world.call('POST', here.at('accounts/ensure-for-tracking'), { as: here.as, body: {} });
     platform.setFaults({ call: '*', fault: 'error_before' });
@@ -372,7 +372,7 @@ describe('the same launch again', () => {
       status: 409,
       body: { code: 'idempotency_conflict' },
     });
-    // Another key is another draft.
+    // A different key is a different draft.
     expect((await here.launch({}, { key: 'k-2' })).status).toBe(200);
     expect(await listRows(here)).toHaveLength(2);
   });
@@ -460,12 +460,16 @@ describe('a launch that takes longer than the caller waits', () => {
     const body = { campaign: campaign() };
     const unsent = await workerless.call('POST', here.at('launch'), { as: here.as, body });
     expect(unsent).toMatchObject({ status: 409, body: about });
-    expect(unsent.body.detail).toMatch(/^The launch has not ended yet, and nothing was sent for the campaign so far\./);
+    expect(unsent.body.detail).toMatch(
+      /^The launch is still in progress, and nothing has been sent to the ad platform yet\./,
+    );
     await expect.poll(async () => (await listLaunches(here))[0]?.state).toBe('held');
     platform.setFaults({ call: 'mutate', fault: 'drop_after', after: 1, times: 1 });
     const unknown = await here.launch({ draft_id: 'unknown' });
     expect(unknown).toMatchObject({ status: 409, body: about });
-    expect(unknown.body.detail).toContain('may be live and spending: do not send it again, read the campaign list');
+    expect(unknown.body.detail).toContain(
+      "may be live and spending. Don't send the request again; check the campaign list",
+    );
   });
 });
 
@@ -517,7 +521,7 @@ describe('the identity of a launch', () => {
     expect(identify(input, 'k', 'a')).not.toBe(identify(input, 'k', 'b'));
     expect(identify(input, undefined, 'a')).toBe(identify({ ...input }, undefined, 'b'));
     expect(identify(input, undefined, 'a')).not.toBe(identify({ ...input, campaign_name: 'B' }, undefined, 'a'));
-    // A draft can't be named like a key.
+    // A draft id and an identical key are different identities.
     expect(identify({ ...input, draft_id: 'k' }, undefined, 'a')).not.toBe(identify(input, 'k', 'a'));
   });
 

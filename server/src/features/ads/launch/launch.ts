@@ -1,7 +1,8 @@
-// Owns launching a campaign as the caller sees it: refusing, recording the launch, waiting for it and answering. A worker does the rest
-// (saga.ts). Any process can wait for any launch.
+// The caller's side of a campaign launch: checking the request, recording the launch, waiting for it and
+// responding. A worker does the rest (saga.ts). Any process can wait for any launch.
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { warnResponsible } from '../../../core/identity/warnings.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { WakeableSleep, type WakeUps } from '../../../kit/background/workers/wake.ts';
@@ -11,15 +12,17 @@ import { newId } from '../../../kit/ids.ts';
 import { notFound, type Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { platformUnavailable, recordNewAccount } from '../accounts/account.ts';
-import { type AccountRow, isReady, presentAccount } from '../accounts/contract.ts';
+import { presentAccount } from '../accounts/contract.ts';
 import { currencyOf } from '../accounts/currencies.ts';
 import { justCreated, presentCampaign } from '../campaigns/contract.ts';
 import { type LaunchJournal, maxSteps, presentLaunchJournal, readCampaignState } from '../campaigns/journal.ts';
+import { requireWithinCeiling } from '../ceilings/ceiling.ts';
 import { describeBusiness } from '../creative/brief.ts';
 import { alreadyLaunched, launchInProgress, launchNotConfirmed, launchNotSent } from '../problems.ts';
 import { businessNameOf } from '../readiness/business-name.ts';
 import type { ReadinessDeps } from '../readiness/readiness.ts';
-import { requireMaySpend } from '../spending.ts';
+import { requireMaySpend } from '../readiness/spending.ts';
+import { dayIn } from '../rules/dates.ts';
 import { findAccount } from '../store/accounts.ts';
 import { findCampaignByKey, insertCampaign, readProgress } from '../store/campaigns.ts';
 import { lockAppOf } from '../store/changes.ts';
@@ -28,13 +31,15 @@ import {
   findLatestLaunch,
   findLaunch,
   findLaunchByKey,
+  hasLaunched,
   insertLaunch,
   type LaunchKey,
   type LaunchRow,
   releaseDraft,
 } from '../store/launches.ts';
+import { type AccountRow, isReady } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
-import { checkDays, completeTexts, composeContent, dayIn, type LaunchContent, listWithoutEffect } from './content.ts';
+import { checkDays, completeTexts, composeContent, type LaunchContent, listWithoutEffect } from './content.ts';
 import type { CampaignInput, LaunchedCampaign } from './contract.ts';
 import { type LaunchFailure, toProblem } from './failure.ts';
 import { identify, toLaunchKey } from './identity.ts';
@@ -47,17 +52,17 @@ export interface LaunchDeps extends ReadinessDeps, InputDeps {
   readonly times: AdsTimes;
 }
 
-/** The queue table of launches, and its wake-up topic. */
+/** The launch queue's table and wake-up topic. */
 export const launchQueue = 'ads_launches';
 export const toLaunchTopic = (id: string): string => `ads_launch:${id}`;
 
-/** What was asked for. `at`: where the campaign is in the body. */
+/** A launch request. `at` is the campaign's path in the body. */
 export interface LaunchOrder {
   readonly campaign: CampaignInput;
   readonly timezone?: string;
   readonly idempotencyKey: string | undefined;
   readonly at: readonly string[];
-  /** The app must have an account already. */
+  /** Whether the app must already have an account. */
   readonly needsAccount: boolean;
 }
 
@@ -66,11 +71,14 @@ export interface PreparedLaunch {
   readonly identity: string;
   readonly content: LaunchContent;
   readonly ignored: readonly string[];
-  /** The caller waits until then (`performance.now()`). */
+  /** When the caller's wait ends, on the `performance.now()` clock. */
   readonly waitsUntil: number;
 }
 
-/** Everything that needs the network. Refuses in the order of docs/api/ads.md#launching; nothing is changed. */
+/**
+ * Completes all steps that need the network, without changing anything. Refuses in the order given in
+ * docs/api/ads.md#launching.
+ */
 export async function prepareLaunch(
   db: Db,
   deps: LaunchDeps,
@@ -83,13 +91,22 @@ export async function prepareLaunch(
   const account = await findAccount(db, access);
   const isAccountReady = account !== undefined && isReady(account);
   if (order.needsAccount && !isAccountReady) throw notFound('ads_account_not_found');
-  checkDays(campaign, dayIn(now, isAccountReady ? account.timezone : timezone), order.at);
+  checkDays(campaign, dayIn(isAccountReady ? account.timezone : timezone, now), order.at);
   const { country_code } = await getWorkspaceRow(db, access);
   const currency_code = chooseCurrency(account, country_code, deps);
   const targets = await checkCampaign(db, deps, campaign, { currency_code, country_code });
   const identity = identify(campaign, order.idempotencyKey, access.caller.user_id ?? access.caller.credential_id);
   await requireFreeDraft(db, access, identity);
-  const { isPlatformLive } = await requireMaySpend(db, deps, access, account, { campaign_state: 'absent' }, now);
+  const { isPlatformLive } = await requireMaySpend(
+    db,
+    deps,
+    access,
+    { row: account, about: { campaign_state: 'absent' } },
+    now,
+  );
+  // Before the model is asked, and again when the launch is recorded.
+  const budget = { currency_code, daily_micros: campaign.daily_budget_micros, ...newCampaign };
+  await requireWithinCeiling(db, deps, access, budget, { lock: false });
   const businessName = campaign.business_name ?? businessNameOf(access.app.name);
   const business = describeBusiness(
     access.app,
@@ -102,7 +119,9 @@ export async function prepareLaunch(
   return { order, identity, content, ignored: listIgnored(order, isAccountReady), waitsUntil };
 }
 
-/** A request for an account may have been applied, with the currency of its row. */
+const newCampaign = { campaign_id: undefined, about: { campaign_state: 'absent' } } as const;
+
+/** Once the account request has been sent, the platform may have created the account with the row's currency. */
 function chooseCurrency(account: AccountRow | undefined, country: string, { defaultCurrency }: LaunchDeps): string {
   const isFixed = account !== undefined && account.state !== 'recorded';
   return isFixed ? account.currency_code : currencyOf(country, defaultCurrency);
@@ -113,7 +132,10 @@ function listIgnored({ campaign, timezone, at }: LaunchOrder, isAccountReady: bo
   return isAccountReady && timezone !== undefined ? [...fields, 'timezone'] : fields;
 }
 
-/** Refuses if a launch of the draft is running, or has created a campaign that exists. Returns the last launch of the draft. */
+/**
+ * Refuses if one of the draft's launches is running or has created a campaign that still exists. Returns the draft's
+ * last launch.
+ */
 async function requireFreeDraft(db: Db, access: AppAccess, identity: string): Promise<LaunchRow | undefined> {
   const launch = await findLatestLaunch(db, access, identity);
   if (launch === undefined || !launch.is_current) return launch;
@@ -127,7 +149,7 @@ async function requireFreeDraft(db: Db, access: AppAccess, identity: string): Pr
 
 const toCampaignKey = ({ workspace_id, app_id, campaign_id }: LaunchRow) => ({ workspace_id, app_id, id: campaign_id });
 
-/** From here on the campaign is listed. The worker sends nothing that is not recorded here. */
+/** Lists the campaign and records everything that the worker will send. */
 export async function recordLaunch(
   db: Db,
   deps: LaunchDeps,
@@ -139,11 +161,15 @@ export async function recordLaunch(
   const { start_paused = false, campaign_name } = order.campaign;
   const timezone = order.timezone ?? 'UTC';
   const launch = await transaction(db, async (db) => {
-    // Two equal launches take turns, and a deletion of the app or the workspace does not miss what is recorded here.
+    // The lock serialises identical launches, and ensures that deleting the app or workspace does not miss this launch.
     const app = await lockAppOf(db, { workspace_id: access.app.workspace_id, app_id: access.app.id });
     if (app === undefined || app.isGone) throw notFound('app_not_found');
     const last = await requireFreeDraft(db, access, identity);
+    const { currency_code, campaign } = content;
+    const budget = { currency_code, daily_micros: campaign.dailyBudgetMicros, ...newCampaign };
+    await requireWithinCeiling(db, deps, access, budget, { lock: true });
     if (last?.is_current) await releaseDraft(db, last);
+    const isFirst = !(await hasLaunched(db, access));
     if ((await findAccount(db, access)) === undefined) await recordNewAccount(db, deps, access, timezone, now);
     const generation = (last?.generation ?? 0) + 1;
     const launch_key = toLaunchKey(access.app.id, identity, generation);
@@ -156,12 +182,28 @@ export async function recordLaunch(
     const after = { campaign_id, campaign_name, campaign_type: type, daily_budget_micros: dailyBudgetMicros };
     const target = { kind: 'ads_launch', id };
     await audit(db, access, { type: 'ads.launch.requested', target, app_id: access.app.id, after }, now);
+    if (isFirst) await mailFirstLaunch(db, access, after, now);
     afterCommit(db, () => deps.wake.notify(launchQueue));
     return launch;
   });
   return resumableAnswer({ launch_id: launch.id }, async (db) =>
     withNotes(await waitForLaunch(db, deps, access, launch, waitsUntil), { ignored }),
   );
+}
+
+/** The workspace's owner pays, and may not know that the app advertises. */
+async function mailFirstLaunch(
+  db: Db,
+  { app, caller }: AppAccess,
+  { campaign_name }: { readonly campaign_name: string },
+  now: Date,
+): Promise<void> {
+  const body = `${caller.email ?? 'Somebody'} has launched the campaign "${campaign_name}" for the app "${app.name}". It is the first campaign of this app, and the workspace pays for it.
+
+To see its daily budget, call listCampaigns. To stop it, call pauseAllCampaigns. To limit what app editors can spend a day, call putAdsCeilings.
+`;
+  const subject = `The app "${app.name}" has launched its first campaign`;
+  await warnResponsible(db, { workspace_id: app.workspace_id, app_id: app.id, subject, body }, now);
 }
 
 function toCampaignRow(launch: LaunchRow, { campaign }: LaunchContent, campaign_name: string, now: Date) {
@@ -186,13 +228,12 @@ function toCampaignRow(launch: LaunchRow, { campaign }: LaunchContent, campaign_
   };
 }
 
-/** For a repeated Idempotency-Key: what became of the launch. If it has created nothing, it begins again. */
+/** Handles a repeated Idempotency-Key by returning the launch's result. A launch that created nothing is restarted. */
 export async function resumeLaunch(
   db: Db,
   deps: LaunchDeps,
   access: AppAccess,
-  begun: unknown,
-  order: LaunchOrder,
+  { begun, order }: { readonly begun: unknown; readonly order: LaunchOrder },
   now: Date,
 ): Promise<Answer<LaunchedCampaign>> {
   const first = await findLaunch(db, access, (begun as { launch_id: string }).launch_id);
@@ -207,7 +248,9 @@ export async function resumeLaunch(
 
 // ---- waiting
 
-/** Until the launch has ended, or a request for it had no answer: then nobody knows how long it takes. */
+/**
+ * Waits until the launch has ended or one of its requests got no response, because the remaining time is then unknown.
+ */
 async function waitForLaunch(
   db: Db,
   { wake, shutdownSignal }: LaunchDeps,
@@ -238,12 +281,12 @@ function launchTimeout({ id, campaign_id, state }: LaunchRow): Problem {
   return unsentStates.includes(state) ? launchNotSent(about) : launchNotConfirmed(about);
 }
 
-/** Of a launch that has ended. Throws why it created nothing. */
+/** Presents a launch that has ended. Throws the reason if it created nothing. */
 async function presentLaunched(db: Db, access: AppAccess, launch: LaunchRow): Promise<LaunchedCampaign> {
   if (launch.state === 'refused') throw toProblem(launch.failure as unknown as LaunchFailure);
   const campaign = await findCampaignByKey(db, toCampaignKey(launch));
   const account = await findAccount(db, access);
-  // `absent` was unknown before, which was answered.
+  // An `absent` launch was `unknown` before, so its caller already got the timeout response.
   if (campaign === undefined || account === undefined || !isReady(account)) throw launchTimeout(launch);
   return { account: presentAccount(account), campaign: presentCampaign(campaign) };
 }

@@ -1,15 +1,16 @@
-// Owns what a step of a launch writes, each in one transaction: the state of the launch, the row of its campaign, a step of the journal
-// and the audit log. All of it is written under the worker's claim, or nothing.
+// A launch step's writes. One transaction writes the launch's state, the campaign's row, a journal step and the
+// audit log. It commits only while the worker still holds its claim.
 import { type AuditedChange, auditService } from '../../../core/audit/audit.ts';
 import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { afterCommit, transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
-import type { CampaignRow, OwnReason } from '../campaigns/contract.ts';
+import type { OwnReason } from '../campaigns/contract.ts';
 import { findCampaignByKey, lockCampaign, removeAdopted, removeCampaign, saveCampaign } from '../store/campaigns.ts';
 import { makeChangesDue } from '../store/changes.ts';
 import { appendStep, type Step } from '../store/journal.ts';
 import { type LaunchChange, type LaunchRow, moveLaunch, type Obstacles, readObstacles } from '../store/launches.ts';
+import type { CampaignRow } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
 import type { LaunchFailure } from './failure.ts';
 import { toLaunchTopic } from './launch.ts';
@@ -21,11 +22,11 @@ export interface RecorderDeps {
 }
 
 export type LaunchStep = Omit<Step, 'platform_request_id'> & { readonly platform_request_id?: string | null };
-/** The launch in its new state. Undefined: another worker has it now. */
+/** The launch in its new state, or undefined if another worker has claimed it. */
 type Moved = Promise<LaunchRow | undefined>;
 type CampaignChange = Parameters<typeof saveCampaign>[2];
 
-/** The queue of changes: those of this campaign wait for the end of the launch. */
+/** The change queue. Changes to this campaign wait for the launch to end. */
 const changeQueue = 'ads_changes';
 
 export type Recorder = ReturnType<typeof createRecorder>;
@@ -33,7 +34,7 @@ export type Recorder = ReturnType<typeof createRecorder>;
 export function createRecorder(db: Db, deps: RecorderDeps, launch: LaunchRow) {
   const { workspace_id, app_id, campaign_id } = launch;
   const key = { workspace_id, app_id, id: campaign_id };
-  /** Of each write: a step may take long before it sends or ends something. */
+  /** Read for each write, because a step may run for a long time before it writes. */
   const now = () => deps.clock.now();
   const wasUnknown = launch.state === 'unknown';
 
@@ -44,13 +45,13 @@ export function createRecorder(db: Db, deps: RecorderDeps, launch: LaunchRow) {
   const append = (db: Db, { platform_request_id = null, ...step }: LaunchStep) =>
     appendStep(db, key, { ...step, platform_request_id }, now());
 
-  /** Whoever waits for the launch, and the changes that wait for its end. */
+  /** Wakes callers waiting for the launch, and changes waiting for it to end. */
   function wake(db: Db, state: LaunchRow['state'], hasEnded: boolean): void {
     if (hasEnded || state === 'unknown') afterCommit(db, () => deps.wake.notify(toLaunchTopic(launch.id)));
     if (hasEnded) afterCommit(db, () => deps.wake.notify(changeQueue));
   }
 
-  /** `save` changes the campaign, whose row is locked. */
+  /** `save` updates the campaign while its row is locked. */
   const write = (
     change: LaunchChange,
     step: LaunchStep | undefined,
@@ -75,13 +76,13 @@ export function createRecorder(db: Db, deps: RecorderDeps, launch: LaunchRow) {
 
   const saving = (change: CampaignChange) => (db: Db) => saveCampaign(db, key, { ...change, updated_date: now() });
 
-  /** Nothing was created. */
+  /** Ends a launch that created nothing. */
   const end = (change: LaunchChange, step: LaunchStep | undefined): Moved =>
     write({ ...change, ended_date: now(), is_current: false }, step, (db) => removeCampaign(db, key));
 
   const hold = (reasons: readonly OwnReason[], step?: LaunchStep): Moved =>
     write({ state: 'held', ended_date: now() }, step, (db, { status }) => {
-      // Somebody may have enabled a new campaign at the platform. Then that is what our row shows.
+      // The new campaign may have been enabled directly on the platform, in which case our row already says so.
       const isEnabled = launch.state === 'created' && status === 'ENABLED';
       return saving(isEnabled ? { own_reasons: [] } : { status: 'PAUSED', own_reasons: [...reasons] })(db);
     });
@@ -91,13 +92,13 @@ export function createRecorder(db: Db, deps: RecorderDeps, launch: LaunchRow) {
     readObstacles: () => readObstacles(db, launch),
     async readCampaign(): Promise<CampaignRow> {
       const row = await findCampaignByKey(db, key);
-      if (row === undefined) throw new Error('the campaign of a launch is gone');
+      if (row === undefined) throw new Error("the launch's campaign no longer exists");
       return row;
     },
     note: (step: LaunchStep) => append(db, step),
     move: (change: LaunchChange, step?: LaunchStep) => write(change, step),
     sendCreate: () => write({ state: 'create_sent', sent_at: now(), read_at: null, empty_reads: 0 }, undefined),
-    /** After a request to enable it, the campaign is watched: the request may still arrive. */
+    /** After an enable request the campaign is watched, because the request may still arrive. */
     unknown: (request: 'create' | 'enable', step?: LaunchStep) =>
       write(
         { state: 'unknown', unknown_request: request },
@@ -106,11 +107,11 @@ export function createRecorder(db: Db, deps: RecorderDeps, launch: LaunchRow) {
       ),
     created: (found: { readonly id: string; readonly status: 'ENABLED' | 'PAUSED' }, step: LaunchStep) =>
       write({ state: 'created' }, step, async (db) => {
-        // A comparison has listed it as one without a launch, if this launch was lost with a restored database.
+        // If a database restore lost this launch, the sync may have listed the campaign without a launch.
         await removeAdopted(db, key, found.id);
         await saving({ platform_campaign_id: found.id, status: found.status })(db);
       }),
-    /** From here on it may be spending. Holds it if there are reasons. */
+    /** Holds the campaign if there are reasons. Otherwise it may be spending from this point on. */
     enableUnless: (listReasons: (obstacles: Obstacles) => readonly OwnReason[]): Moved =>
       transaction(db, async (db) => {
         await lockCampaign(db, key);
@@ -127,7 +128,10 @@ export function createRecorder(db: Db, deps: RecorderDeps, launch: LaunchRow) {
         saving({ status: 'ENABLED', own_reasons: [], first_enabled_at: first_enabled_at ?? now() })(db),
       ),
     hold,
-    /** It is not known whether it is enabled, and a change that stops it follows. It stays watched. */
+    /**
+     * Ends the launch without knowing whether the campaign is enabled. A stop follows, and the campaign remains
+     * watched.
+     */
     leaveEnabled: (step: LaunchStep) => write({ state: 'held', ended_date: now() }, step, saving({ own_reasons: [] })),
     removed: (step: LaunchStep) =>
       write(

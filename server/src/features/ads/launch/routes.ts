@@ -1,7 +1,7 @@
-// Owns the HTTP contract of launches.
+// The HTTP routes for launches.
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { appAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { Answer, withNotes } from '../../../kit/http/answer.ts';
 import { Campaign } from '../campaigns/contract.ts';
@@ -28,7 +28,10 @@ const toCreateOrder = (campaign: CampaignInput, headers: Headers): LaunchOrder =
   needsAccount: true,
 });
 
-/** The account is the one that the caller had. Until the launch has ended, the body is what a repeated request needs. */
+/**
+ * Omits the account, because the caller already had one. Until the launch has ended, the body holds the data needed to
+ * resume a repeated request.
+ */
 function withoutAccount({ body, notes, status, media, finish }: Answer<LaunchedCampaign>): Answer<Campaign> {
   if (finish === undefined) return withNotes(body.campaign, notes);
   const begun = body as unknown as Campaign;
@@ -61,6 +64,7 @@ const refusals = [
   { status: 400, code: 'platform_rejected' },
   { status: 402, code: 'payment_method_required' },
   { status: 402, code: 'account_not_in_good_standing' },
+  { status: 409, code: 'spending_ceiling_reached' },
   { status: 409, code: 'already_launched' },
   { status: 409, code: 'launch_in_progress' },
   { status: 409, code: 'workspace_billing_hold' },
@@ -80,7 +84,7 @@ export const launchRoutes = (deps: LaunchDeps): Route[] => [
     path: '/api/apps/{app_id}/ads-platform/launch',
     summary: "Launch a campaign, and create the app's advertising account if it has none; this starts spending",
     description:
-      'The campaign is created paused. It is enabled once it is listed here, if conversion tracking is verified and `start_paused` is not set. After 409 `ad_platform_timeout` the campaign may be live and spending: do not send the request again, but read the campaign list or getLaunch. The same draft never creates a second campaign.',
+      "The campaign is created paused. It is enabled once it is in the campaign list, if conversion tracking is verified and `start_paused` is not set. After 409 `ad_platform_timeout`, the campaign may be live and spending: don't send the request again, but call listCampaigns or getLaunch. The same draft never creates a second campaign.",
     body: LaunchRequest,
     answers: { 200: LaunchedCampaign },
     refusals,
@@ -88,14 +92,14 @@ export const launchRoutes = (deps: LaunchDeps): Route[] => [
       prepareLaunch(db, deps, access, toLaunchOrder(body, headers), now),
     handle: ({ db, access, now }, prepared) => recordLaunch(db, deps, access, prepared, now),
     resume: ({ db, access, body, headers, now }, begun) =>
-      resumeLaunch(db, deps, access, begun, toLaunchOrder(body, headers), now),
+      resumeLaunch(db, deps, access, { begun, order: toLaunchOrder(body, headers) }, now),
   }),
   route({
     ...common,
     name: 'createCampaign',
     path: '/api/apps/{app_id}/ads-platform/campaigns',
     summary: "Create a campaign in the app's advertising account; this starts spending",
-    description: 'As launchCampaign, for an app that has an account.',
+    description: 'Works like launchCampaign, for an app that already has an advertising account.',
     body: CampaignInput,
     answers: { 200: Campaign },
     refusals: [{ status: 404, code: 'ads_account_not_found' }, ...refusals],
@@ -104,7 +108,7 @@ export const launchRoutes = (deps: LaunchDeps): Route[] => [
     handle: async ({ db, access, now }, prepared) =>
       withoutAccount(await recordLaunch(db, deps, access, prepared, now)),
     resume: async ({ db, access, body, headers, now }, begun) =>
-      withoutAccount(await resumeLaunch(db, deps, access, begun, toCreateOrder(body, headers), now)),
+      withoutAccount(await resumeLaunch(db, deps, access, { begun, order: toCreateOrder(body, headers) }, now)),
   }),
   route({
     name: 'getLaunch',

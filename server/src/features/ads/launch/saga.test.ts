@@ -1,6 +1,6 @@
-// What becomes of a launch if the ad platform does not answer, or a worker crashes, at any point (docs/internals/launches.md). Times are
-// much shorter than usual. Most of the time a test waits, so tests run at the same time, each with an account of its own; those that
-// change what all share, such as the clock, or measure a time run alone.
+// Tests launches when the ad platform does not respond or a worker crashes, at any point (docs/internals/launches.md).
+// Time limits are much shorter than usual. The tests spend most of their time waiting, so they run concurrently, each
+// with its own account. Tests that measure time or change shared state, such as the clock, run alone.
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountFault, Fault } from '../../../../../sandbox/src/faults.ts';
@@ -11,7 +11,7 @@ import { newId } from '../../../kit/ids.ts';
 const times = {
   reconcileMs: 400,
   requestMs: 1_200,
-  imagesMs: 5_000,
+  imagesMs: 8_000,
   watchMs: 2_000,
   resendMs: [100, 200, 400],
 };
@@ -24,12 +24,12 @@ await world.startWorker();
 beforeEach(() => world.resetRateLimits());
 
 type Fate = Omit<AccountFault, 'call'>;
-/** Changes that a launch sends in an account that exists: the dry run, the creation, the enabling. */
+/** The changes that a launch sends in an existing account: the dry run, creating the campaign, and enabling it. */
 const requests = { dryRun: 0, create: 1, enable: 2 };
 type ReadyScene = LaunchScene & { readonly customer_id: string };
 const failAt = ({ customer_id }: ReadyScene, after: number, fate: Fate) =>
   platform.setFaultsOf(customer_id, { call: 'mutate', after, times: 1, ...fate });
-/** As `failAt`, and afterwards nobody can read what became of it. */
+/** Like `failAt`, but the outcome can't be read afterwards. */
 const failInTheDark = ({ customer_id }: ReadyScene, after: number, fate: Fate) =>
   platform.setFaultsOf(
     customer_id,
@@ -54,7 +54,7 @@ const waitForEnd = (here: LaunchScene) =>
     () => readOne(here),
     ({ ended_date }) => ended_date !== null,
   );
-/** The answer to a launch may be read before its worker has released the row, which a test can change only then. */
+/** Waits until the worker has released the row, so a test can change it. The response may arrive earlier. */
 const waitForRelease = (here: LaunchScene) =>
   waitUntil(
     () => readOne(here),
@@ -78,7 +78,7 @@ const countAudits = async (type: string, id: string) => {
 async function readyScene(): Promise<ReadyScene> {
   const here = await scene({ tracked: true });
   await world.call('POST', here.at('accounts/ensure-for-tracking'), { as: here.as, body: {} });
-  // Its status is then known for a minute, also if the platform can't be read.
+  // This read caches the status for a minute, so a launch works even if the platform can't be read.
   const { body } = await world.call('GET', here.at('accounts'), { as: here.as });
   return { ...here, customer_id: body.platform_customer_id };
 }
@@ -120,7 +120,7 @@ describe.concurrent('a creation without an answer', () => {
       campaign_state: 'unknown',
       next_action: 'reconciling',
     });
-    // However long the platform does not answer.
+    // The state remains unknown while the platform does not respond.
     await new Promise((resolve) => setTimeout(resolve, 4 * times.reconcileMs));
     expect((await readOne(here)).state).toBe('unknown');
     expect(await here.launch()).toMatchObject({ status: 409, body: { code: 'launch_in_progress', launch_id: id } });
@@ -155,7 +155,7 @@ describe.concurrent('a creation without an answer', () => {
     expect(createdBy(ended.launch_key)).toHaveLength(1);
   });
 
-  it('is looked for as long as it can be on its way, also if the steps before took long', async () => {
+  it('is looked for as long as it can be on its way, even if the steps before took long', async () => {
     const here = await readyScene();
     platform.setFaultsOf(
       here.customer_id,
@@ -256,7 +256,7 @@ describe.concurrent('an enabling without an answer', () => {
   it.each([
     ['POST', '/pause', 'PAUSED'],
     ['DELETE', '', 'REMOVED'],
-  ] as const)('can be stopped also while the platform can not be read: %s%s', async (method, path, status) => {
+  ] as const)('can be stopped even while the platform cannot be read: %s%s', async (method, path, status) => {
     const here = await readyScene();
     failInTheDark(here, requests.enable, { fault: 'drop_after' });
     const { body } = await here.launch();
@@ -311,7 +311,7 @@ describe.concurrent('an enabling without an answer', () => {
   });
 });
 
-describe.concurrent('a platform that can not be reached', () => {
+describe.concurrent('a platform that cannot be reached', () => {
   it.each([
     ['at the dry run', requests.dryRun, 'drop_before'],
     ['in the middle of the dry run', requests.dryRun, 'error_after'],
@@ -340,7 +340,7 @@ describe.concurrent('an account', () => {
         platform_reasons: [{ code: 'timeZoneError.INVALID_TIME_ZONE' }],
       },
     });
-    expect(got.body.detail).toMatch(/^The ad platform refused to create the account/);
+    expect(got.body.detail).toMatch(/^The ad platform rejected the new account/);
     expect((await world.call('GET', here.at('accounts'), { as: here.as })).status).toBe(404);
     expect(await listCampaigns(here)).toEqual([]);
     expect((await here.launch({}, { body: { timezone: 'Europe/Paris' } })).status).toBe(200);
@@ -368,7 +368,7 @@ it.concurrent.each([
   platform.setAccount(here.customer_id, { status: 'CANCELED' });
   endFaults(here);
   await new Promise((resolve) => setTimeout(resolve, 2 * times.reconcileMs));
-  expect((await readOne(here)).state).toBe('unknown'); // a suspended account answers the same
+  expect((await readOne(here)).state).toBe('unknown'); // a suspended account gives the same error
   await world.db.updateTable('ads_accounts').set({ status: 'CLOSED' }).where('app_id', '=', here.app.id).execute();
   expect((await waitForEnd(here)).state).toBe(state);
   const rows = await world.db.selectFrom('ads_campaigns').where('app_id', '=', here.app.id).selectAll().execute();
@@ -376,7 +376,7 @@ it.concurrent.each([
 });
 
 describe.concurrent('a worker that crashes', () => {
-  /** As if the process had ended in this state: the row is claimed by a worker that is gone, and then released. */
+  /** Simulates a process that crashed in this state: a dead worker holds the claim, which is then released. */
   async function crashIn(here: LaunchScene, state: string, more: object = {}): Promise<void> {
     await waitForRelease(here);
     await world.db
@@ -405,7 +405,7 @@ describe.concurrent('a worker that crashes', () => {
     ['enable_sent', { own: true }],
   ] as const)('in the state %s has a successor, and there is one campaign', async (state, { own }) => {
     const here = await readyScene();
-    expect((await here.launch()).status).toBe(200); // exists at the platform, whatever we know of it
+    expect((await here.launch()).status).toBe(200); // the campaign exists on the platform in every case
     if (!own)
       await world.db
         .updateTable('ads_campaigns')
@@ -428,8 +428,8 @@ describe.concurrent('a worker that crashes', () => {
     await crashIn(here, 'enable_sent', claim);
     const queue = world.app.background.queues.find(({ name }) => name === 'ads_launches');
     if (queue === undefined) throw new Error('no queue');
-    await releaseClaims(queue, world.db);
-    expect((await readOne(here)).failed_at).toBeNull(); // the worker may have claimed it already
+    await releaseClaims(world.db, queue);
+    expect((await readOne(here)).failed_at).toBeNull(); // a worker may have claimed the launch again
     expect((await waitForEnd(here)).state).toBe('live');
   });
 });
@@ -470,7 +470,7 @@ describe.concurrent('what forbids to enable', () => {
   });
 });
 
-// Measures times.
+// Runs alone, because it measures time.
 describe('a server of images that does not answer', () => {
   const slow = { logo_url: imageUrl('slow') };
   const smart = { campaign_type: 'SMART', logo_url: undefined, long_headlines: undefined };
@@ -492,7 +492,7 @@ describe('a server of images that does not answer', () => {
         status: 400,
         body: { code: 'platform_rejected', platform_reasons: [{ code: 'SERVICE_LOGO_URL_NOT_FETCHED' }] },
       });
-    expect(Date.now() - startedAt).toBeLessThan(3 * times.imagesMs); // two of a workspace, one after the other
+    expect(Date.now() - startedAt).toBeLessThan(3 * times.imagesMs); // two per workspace, one after the other
   });
 });
 

@@ -1,16 +1,16 @@
-// Owns the states of a launch (docs/internals/launches.md). A worker runs a launch from its recorded state to its end. Before it sends
-// something, it records that it does; so a launch that is found in a state `…_sent` was interrupted, and its request may have been
-// applied. A campaign is created paused, and enabled only when our row has its id.
+// A launch's states (docs/internals/launches.md). A worker runs a launch from its recorded state to its end, and
+// records each request before sending it. A launch found in a `…_sent` state was therefore interrupted, and its request
+// may have been applied. A campaign is created paused, and is enabled only after our row has its id.
 //
-//   state           what is done                                         what follows
-//   recorded        look for the account, or record that it is sent      account_ready, account_sent
-//   account_sent    create the account, or look for it by its name       account_ready, refused; not known: account_sent
-//   account_ready   fetch the images, dry run, record create_sent, send  created, unknown (create), refused
-//   create_sent     interrupted                                          unknown (create)
-//   unknown create  find the campaign by its name                        created; after three empty reads absent
-//   created         look for what forbids it; record enable_sent, send   live, held, unknown (enable)
-//   enable_sent     interrupted                                          unknown (enable)
-//   unknown enable  read the status; send it again while it is early     live, held, unknown (enable)
+//   state           action                                                next state
+//   recorded        find the account, or record its request as sent       account_ready, account_sent
+//   account_sent    create the account, or find it by name                account_ready, refused, account_sent
+//   account_ready   fetch images, dry run, record create_sent, send       created, unknown (create), refused
+//   create_sent     none, because the worker was interrupted              unknown (create)
+//   unknown create  find the campaign by name                             created, or absent after three empty reads
+//   created         check for obstacles, record enable_sent, send         live, held, unknown (enable)
+//   enable_sent     none, because the worker was interrupted              unknown (enable)
+//   unknown enable  read the status, resend while it is early enough      live, held, unknown (enable)
 import type { Change, NewCampaign, PlatformCampaign, PlatformCampaigns } from '../../../gateways/ad-platform/index.ts';
 import type { Outcome } from '../../../kit/background/queues/queue.ts';
 import type { WakeUps } from '../../../kit/background/workers/wake.ts';
@@ -18,11 +18,11 @@ import type { FairGate } from '../../../kit/fair-gate.ts';
 import type { Db } from '../../../tables.ts';
 import { type AccountDeps, settleAccount } from '../accounts/account.ts';
 import { accountClosed, isClosedBy } from '../accounts/closed.ts';
-import { isReady, type ReadyAccount } from '../accounts/contract.ts';
 import type { OwnReason } from '../campaigns/contract.ts';
-import { toPlatformName } from '../campaigns/name.ts';
+import { toPlatformName } from '../rules/name.ts';
 import { findAccount } from '../store/accounts.ts';
 import type { LaunchRow, Obstacles } from '../store/launches.ts';
+import { isReady, type ReadyAccount } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
 import type { LaunchContent } from './content.ts';
 import { fromProblem, toFailure } from './failure.ts';
@@ -33,11 +33,14 @@ export interface SagaDeps extends AccountDeps, ImageDeps {
   readonly platform: AccountDeps['platform'] & { readonly campaigns: PlatformCampaigns };
   readonly wake: Pick<WakeUps, 'notify'>;
   readonly times: AdsTimes;
-  /** Images take much memory. */
+  /** Limits concurrent launches with images, because images use a lot of memory. */
   readonly imageGate: FairGate;
 }
 
-/** The launch after a step: in its next state, or as it is, to be run again later. Undefined: another worker has it. */
+/**
+ * The launch in its next state, or the delay before it is rerun in the same state. Undefined if another worker has
+ * claimed it.
+ */
 type Next = { readonly launch: LaunchRow } | { readonly againInMs: number } | undefined;
 
 interface Run {
@@ -48,7 +51,7 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-/** Runs a launch until it ends, or until there is something to wait for. */
+/** Runs a launch until it ends or has to wait. */
 export async function runLaunch(db: Db, deps: SagaDeps, claimed: LaunchRow, signal: AbortSignal): Promise<Outcome> {
   let launch = claimed;
   while (launch.ended_date === null) {
@@ -86,11 +89,11 @@ const goOn = async (moved: Promise<LaunchRow | undefined>): Promise<Next> => {
   return launch && { launch };
 };
 
-/** Somebody waits to be told that the outcome is not known. The platform is read later. */
+/** Postpones reading the platform, because a caller is waiting to learn that the outcome is unknown. */
 const waitAfter = async ({ deps }: Run, moved: Promise<LaunchRow | undefined>): Promise<Next> =>
   (await moved) && { againInMs: deps.times.reconcileMs };
 
-/** Asserted: only `recordLaunch` writes it. */
+/** The cast is safe, because only `recordLaunch` writes this column. */
 const contentOf = ({ content }: LaunchRow): LaunchContent => content as unknown as LaunchContent;
 
 const accountOf = (db: Db, { workspace_id, app_id }: LaunchRow) =>
@@ -118,20 +121,20 @@ async function ensureAccount(run: Run): Promise<Next> {
     return goOn(record.refuse(failure, { name: 'account', outcome: 'refused', detail: failure.code }));
   }
   if (row.state === 'recorded')
-    await record.note({ name: 'account', outcome: 'unknown', detail: 'The request for the account had no answer.' });
+    await record.note({ name: 'account', outcome: 'unknown', detail: 'The account request got no response.' });
   return { againInMs: deps.times.reconcileMs };
 }
 
-/** An account that was found may have another currency than the one in which the budget was checked. */
+/** An existing account's currency may differ from the currency that the budget was checked in. */
 function accept({ launch, record }: Run, account: ReadyAccount, isNew: boolean): Promise<Next> {
   const { currency_code } = contentOf(launch);
   if (account.currency_code !== currency_code) {
-    const message = `The account has the currency ${account.currency_code}, and the budget is in ${currency_code}. Send it again in the currency of the account.`;
+    const message = `The account's currency is ${account.currency_code}, but the budget is in ${currency_code}. Send the budget in the account's currency.`;
     const platform_reasons = [{ code: 'SERVICE_CURRENCY_DIFFERS', message }];
     const failure = { code: 'platform_rejected', platform_reasons, account_created: true } as const;
     return goOn(record.refuse(failure, { name: 'account', outcome: 'refused', detail: message }));
   }
-  const detail = isNew ? 'The account was created.' : 'The app has an account.';
+  const detail = isNew ? 'The account was created.' : 'The app already has an account.';
   const change = { state: 'account_ready', ...(isNew && { account_created: true }) } as const;
   return goOn(record.move(change, { name: 'account', outcome: isNew ? 'applied' : 'skipped', detail }));
 }
@@ -161,7 +164,7 @@ async function sendCreation(run: Run): Promise<Next> {
   if (isDuplicate(checked)) return goOn(record.unknown('create', toStep('dry_run', checked)));
   if (checked.outcome !== 'applied') return refuse(run, 'dry_run', checked);
   await record.note(toStep('dry_run', checked));
-  // Others look for the campaign from then on. This request is sent by then, or never.
+  // Other workers search for the campaign after this time. By then this request has been sent, or never will be.
   const notAfter = performance.now() + deps.times.requestMs;
   const sent = await record.sendCreate();
   if (sent === undefined) return undefined;
@@ -180,7 +183,7 @@ const continueWith = (run: Run, launch: LaunchRow): Run => ({
   record: createRecorder(run.db, run.deps, launch),
 });
 
-/** The campaign with its images, or the launch if they can't be fetched. */
+/** Returns the campaign with its images, or the ended launch if the images can't be fetched. */
 async function compose({ db, deps, launch, record, signal }: Run): Promise<NewCampaign | { launch: LaunchRow }> {
   const content = contentOf(launch);
   try {
@@ -193,12 +196,12 @@ async function compose({ db, deps, launch, record, signal }: Run): Promise<NewCa
     if (!(error instanceof ImageFault)) throw error;
     const failure = { code: 'platform_rejected', platform_reasons: [error.reason], account_created: true } as const;
     const ended = await record.refuse(failure, { name: 'images', outcome: 'refused', detail: error.message });
-    if (ended === undefined) throw new Error('another worker has the launch');
+    if (ended === undefined) throw new Error('another worker has claimed the launch');
     return { launch: ended };
   }
 }
 
-/** Nothing was created: it was refused, or certainly not sent, or it was the dry run. */
+/** Used when nothing was created, because the request was refused, was certainly not sent, or was only a dry run. */
 function refuse({ record }: Run, name: 'dry_run' | 'create', change: Change<unknown>): Promise<Next> {
   const failure =
     change.outcome === 'refused' ? toFailure(change.reasons) : ({ code: 'ad_platform_unavailable' } as const);
@@ -208,14 +211,14 @@ function refuse({ record }: Run, name: 'dry_run' | 'create', change: Change<unkn
 const isDuplicate = (change: Change<unknown>): boolean =>
   change.outcome === 'refused' && change.reasons.some(({ kind }) => kind === 'duplicate_name');
 
-/** The name is unique among the campaigns that are not removed. */
+/** Names are unique among campaigns that have not been removed. */
 async function findCreated(run: Run): Promise<Next> {
   const { db, deps, launch, record } = run;
   const account = await accountOf(db, launch);
   const { campaign_name } = await record.readCampaign();
   const name = toPlatformName(campaign_name, launch.launch_key);
   const found = await deps.platform.campaigns.findByName(account?.platform_customer_id ?? '', name);
-  if (await isClosedBy(found, db, launch))
+  if (await isClosedBy(db, found, launch))
     return goOn(record.absent({ name: 'find_by_name', outcome: 'refused', detail: accountClosed }));
   if (found.outcome !== 'read') return { againInMs: deps.times.reconcileMs };
   const [campaign] = found.result;
@@ -224,10 +227,13 @@ async function findCreated(run: Run): Promise<Next> {
     return goOn(
       record.created(toFound(campaign), { ...step, outcome: 'applied', detail: 'The campaign was created.' }),
     );
-  return countEmptyRead(run, { ...step, outcome: 'applied', detail: 'The platform has no campaign with the name.' });
+  return countEmptyRead(run, { ...step, outcome: 'applied', detail: 'The platform has no campaign with this name.' });
 }
 
-/** Reads count once in `reconcileMs`. The last one that counts comes when no request can be on its way from here any more. */
+/**
+ * Counts at most one empty read per `reconcileMs`. The last read counts only when none of our requests can still be in
+ * flight.
+ */
 async function countEmptyRead({ deps, launch, record }: Run, step: Parameters<Recorder['note']>[0]): Promise<Next> {
   const { reconcileMs, requestMs, emptyReads } = deps.times;
   const now = deps.clock.now();
@@ -240,7 +246,7 @@ async function countEmptyRead({ deps, launch, record }: Run, step: Parameters<Re
   return counted && { againInMs: reconcileMs };
 }
 
-/** The database's clock decides when a launch is due, and ours when it was read. */
+/** Needed because the database's clock decides when a launch is due, while our clock records when it was read. */
 const toleranceMs = 50;
 
 // ---- enabling
@@ -249,7 +255,7 @@ async function enable(run: Run): Promise<Next> {
   const { db, deps, launch, record } = run;
   const account = await accountOf(db, launch);
   const notAfter = performance.now() + deps.times.requestMs;
-  // Under the lock of the campaign: a pause that is recorded later waits for the end of the launch.
+  // Decided under the campaign's lock. A pause that is recorded later waits for the launch to end.
   const sent = await record.enableUnless((obstacles) => listReasons(run, obstacles));
   if (sent === undefined || sent.ended_date !== null) return sent && { launch: sent };
   const { platform_campaign_id } = await record.readCampaign();
@@ -258,7 +264,7 @@ async function enable(run: Run): Promise<Next> {
   return recordEnabling(run, sent, set);
 }
 
-/** `run` has the launch as it was before it was sent. */
+/** `run` holds the launch as it was before the request was sent. */
 async function recordEnabling(run: Run, sent: LaunchRow, set: Change<unknown>): Promise<Next> {
   const { times, clock } = run.deps;
   const { record } = continueWith(run, sent);
@@ -266,7 +272,7 @@ async function recordEnabling(run: Run, sent: LaunchRow, set: Change<unknown>): 
   if (set.outcome === 'applied') return goOn(record.live(step));
   const isBusy = set.outcome === 'refused' && set.reasons.some(({ kind }) => kind === 'busy');
   if (set.outcome === 'refused' && !isBusy) return goOn(record.hold(['SERVICE_LAUNCH_UNCONFIRMED'], step));
-  // An earlier request may have been applied, or this one.
+  // This request or an earlier one may have been applied.
   if (set.outcome === 'unknown' || run.launch.state === 'unknown')
     return waitAfter(run, record.unknown('enable', step));
   const back = await record.notEnabled(step);
@@ -274,7 +280,7 @@ async function recordEnabling(run: Run, sent: LaunchRow, set: Change<unknown>): 
   return back && { againInMs: (isAwaited && times.resendMs[0]) || times.reconcileMs };
 }
 
-/** Why the campaign stays paused. Empty: nothing forbids to enable it. */
+/** The reasons to keep the campaign paused. Empty if it may be enabled. */
 function listReasons({ deps, launch }: Run, obstacles: Obstacles): OwnReason[] {
   const age = deps.clock.now().getTime() - launch.created_date.getTime();
   const own: readonly (readonly [boolean, OwnReason])[] = [
@@ -288,40 +294,43 @@ function listReasons({ deps, launch }: Run, obstacles: Obstacles): OwnReason[] {
   return [...new Set([...asked, ...own.filter(([applies]) => applies).map(([, reason]) => reason)])];
 }
 
-/** The request may have been applied, or may still be. Enabling again is harmless. */
+/** The request may have been applied, or may still arrive. Enabling twice is harmless. */
 async function readEnabled(run: Run): Promise<Next> {
   const { db, deps, launch, record } = run;
   const account = await accountOf(db, launch);
   const { platform_campaign_id } = await record.readCampaign();
   const read = await deps.platform.campaigns.read(account?.platform_customer_id ?? '', platform_campaign_id);
-  if (await isClosedBy(read, db, launch)) {
+  if (await isClosedBy(db, read, launch)) {
     const refused = { name: 'read_status', outcome: 'refused', detail: accountClosed } as const;
     return goOn(record.hold(['SERVICE_LAUNCH_UNCONFIRMED'], refused));
   }
   if (read.outcome !== 'read') return leaveToStop(run);
-  // Only the platform's own word says that it was removed: what it does not find may be found later.
+  // Only the status `REMOVED` proves a removal. A campaign that is not found now may be found later.
   if (read.result === null) return leaveToStop(run);
   const step = { name: 'read_status', platform_request_id: read.requestId, outcome: 'applied' } as const;
   const { status } = read.result;
   if (status === 'ENABLED') return goOn(record.live({ ...step, detail: 'The campaign is enabled.' }));
   if (status === 'REMOVED')
-    return goOn(record.removed({ ...step, detail: 'The campaign was removed at the platform.' }));
+    return goOn(record.removed({ ...step, detail: 'The campaign was removed on the platform.' }));
   await record.note({ ...step, detail: 'The campaign is paused.' });
   return enable(run);
 }
 
-/** A pause or removal waits for the end of the launch. It decides the status, whatever became of the enabling. */
+/**
+ * Ends the launch if a pause or removal is waiting for it. That change decides the status, whether or not enabling
+ * succeeded.
+ */
 async function leaveToStop({ deps, record }: Run): Promise<Next> {
   const obstacles = await record.readObstacles();
   if (!obstacles?.stop_reasons) return { againInMs: deps.times.reconcileMs };
-  const detail = 'It could not be read whether the campaign is enabled. It is paused or removed, as was asked for.';
+  const detail = 'Plinth could not check whether the campaign is enabled. It will be paused or removed, as requested.';
   return goOn(record.leaveEnabled({ name: 'read_status', outcome: 'unknown', detail }));
 }
 
 const toFound = ({ id, status }: PlatformCampaign) =>
   ({ id, status: status === 'ENABLED' ? 'ENABLED' : 'PAUSED' }) as const;
 
-// ---- what is noted in the journal
+// ---- journal steps
 
 type JournalStep = Parameters<Recorder['note']>[0];
 
@@ -332,7 +341,7 @@ function toStep(name: JournalStep['name'], change: Change<unknown>): JournalStep
   if (change.outcome === 'applied')
     return { name, outcome: 'applied', platform_request_id, detail: details[name] ?? '' };
   if (change.outcome === 'unknown')
-    return { name, outcome: 'unknown', platform_request_id, detail: 'The platform did not answer.' };
+    return { name, outcome: 'unknown', platform_request_id, detail: 'The platform did not respond.' };
   const detail = change.reasons
     .map(({ code, message }) => `${code}: ${message}`)
     .join(' ')
@@ -341,7 +350,7 @@ function toStep(name: JournalStep['name'], change: Change<unknown>): JournalStep
 }
 
 const details: Readonly<Partial<Record<JournalStep['name'], string>>> = {
-  dry_run: 'The platform has checked the campaign.',
-  create: 'The campaign was created, paused.',
+  dry_run: 'The platform validated the campaign.',
+  create: 'The campaign was created and is paused.',
   enable: 'The campaign was enabled.',
 };

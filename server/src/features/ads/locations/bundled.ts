@@ -1,4 +1,4 @@
-// Owns reading the places that a release brings with it: one gzipped file, which server/locations/README.md describes.
+// Reads the locations bundled with a release, from the gzipped file described in server/locations/README.md.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { foldVersion } from './fold.ts';
 const targetTypes = { country: 'Country', region: 'Region', city: 'City', neighborhood: 'Neighborhood' } as const;
 type Kind = keyof typeof targetTypes;
 
-/** A place with its names as people write them. */
+/** A place with its names in their usual spelling. */
 export interface Place {
   readonly id: number;
   readonly parent_id: number | null;
@@ -28,7 +28,7 @@ interface Area {
   readonly code: string;
 }
 
-/** Differs if the file or the way in which names are folded differs. */
+/** Changes whenever the file or `foldVersion` changes. */
 export const computeChecksum = async (file: string): Promise<string> =>
   createHash('sha256')
     .update(await readFile(file))
@@ -36,11 +36,11 @@ export const computeChecksum = async (file: string): Promise<string> =>
     .digest('hex');
 
 /**
- * Reads the places one by one. A line belongs to the country and the region above it:
+ * Reads the places one by one. A line belongs to the country and region above it:
  *
- *     country  100000082  Germany  76917620  Allemagne|Deutschland|…  DE
- *     region   202850002  Bavaria  10125683                           02
- *     city     2867714    Munich   1260391   Monaco di Baviera|München|…
+ *   country  100000082  Germany  76917620  Allemagne|Deutschland|…  DE
+ *   region   202850002  Bavaria  10125683                           02
+ *   city     2867714    Munich   1260391   Monaco di Baviera|München|…
  */
 export async function* readPlaces(file: string): AsyncGenerator<Place> {
   const lines = createInterface({ input: createReadStream(file).pipe(createGunzip()) });
@@ -69,6 +69,9 @@ export async function* readPlaces(file: string): AsyncGenerator<Place> {
   }
 }
 
-/** `tx us`. Most countries number their regions; nobody searches for such a number. */
+/**
+ * A place's codes, such as `tx us`. The numeric region codes used in most countries are omitted, because no one
+ * searches for them.
+ */
 const listCodes = (country: Area, region: Area | undefined): string =>
   [...(/^[A-Z]+$/.test(region?.code ?? '') ? [region?.code] : []), country.code].join(' ').toLowerCase();

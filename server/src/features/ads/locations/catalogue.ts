@@ -1,5 +1,5 @@
-// Owns replacing the catalogue of locations as a whole: by the places of the release, or by those of the ad platform. It
-// happens in one transaction, during which searches see the catalogue as it was.
+// Replaces the whole location catalogue, with either the bundled places or the ad platform's. The replacement
+// runs in one transaction, during which searches see the old catalogue.
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import {
@@ -15,12 +15,12 @@ import {
 import { computeChecksum, type Place, readPlaces } from './bundled.ts';
 import { fold } from './fold.ts';
 
-/** How many rows one statement inserts. */
+/** The number of rows inserted per statement. */
 const batchSize = 5_000;
 
 /**
- * Loads the places of the release, unless it has or an operator has imported others. Returns how many there are, or undefined if
- * nothing changed.
+ * Loads the bundled places, unless they are already loaded or an operator has imported locations. Returns the number of
+ * places, or undefined if nothing changed.
  */
 export async function loadBundledLocations(db: Db, file: string, now: Date): Promise<number | undefined> {
   const checksum = await computeChecksum(file);
@@ -31,11 +31,11 @@ export async function loadBundledLocations(db: Db, file: string, now: Date): Pro
 
 export interface Source {
   readonly source: 'bundled' | 'imported';
-  /** Called when all places were read. */
+  /** Called after all places have been read. */
   checksum(): string;
 }
 
-/** Returns how many locations the catalogue has now. If `places` throws, the catalogue stays as it was. */
+/** Returns the new number of locations. If `places` throws, the catalogue is unchanged. */
 export async function replaceLocations(
   db: Db,
   places: AsyncIterable<Place>,
@@ -72,7 +72,8 @@ async function insertAll(db: Db, places: AsyncIterable<Place>): Promise<number> 
 
 function presentRow({ otherNames, ...place }: Place): LocationRow {
   const [name, path] = [fold(place.name), fold(place.canonical_name)];
-  // A search for a prefix reads the paths only. A few of the platform's canonical names begin otherwise than the name.
+  // A prefix search reads only the paths, so each path must begin with the name. A few of the platform's canonical
+  // names do not.
   return { ...place, folded_name: name, folded_path: path.startsWith(name) ? path : `${name} ${path}` };
 }
 

@@ -1,4 +1,4 @@
-// Tests how names of places are compared.
+// Tests how place names are compared.
 import { expect, it } from 'vitest';
 import { fold } from './fold.ts';
 

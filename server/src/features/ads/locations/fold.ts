@@ -1,7 +1,7 @@
-// Owns how names of places are compared: without case, accents, apostrophes and punctuation. The catalogue stores folded
-// names and a search folds its query, both with this function, so that the two never differ.
+// The comparison of place names, which ignores case, accents, apostrophes and punctuation. The catalogue's names
+// and search queries are both folded by this function, so they always match.
 
-/** Part of the checksum of the bundled catalogue: increase it with every change of `fold`, and it is loaded anew. */
+/** Part of the bundled catalogue's checksum. Increase it whenever `fold` changes, so the catalogue is reloaded. */
 export const foldVersion = 1;
 
 // Letters that Unicode does not decompose into a letter and an accent.
@@ -19,21 +19,21 @@ const letters: Readonly<Record<string, string>> = {
   ŋ: 'n',
   ı: 'i',
   ə: 'a',
-  // Persian and Arabic keyboards write the same letters with different characters.
+  // Persian and Arabic keyboards produce different characters for the same letters.
   ی: 'ي',
   ک: 'ك',
   ة: 'ه',
 };
 const lettersPattern = new RegExp(`[${Object.keys(letters).join('')}]`, 'g');
 
-// Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs of Arabic. Vowels of Indic scripts stay.
+// Latin, Greek and Cyrillic accents, Hebrew points, and Arabic vowel signs. Vowels in Indic scripts are kept.
 const accents = /[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0655\u0670]/g;
 const apostrophes = /['’‘ʻʼʹ`´]/g;
 const separators = /[^\p{L}\p{M}\p{N}]+/gu;
 
 /** `Saint-Étienne` → `saint etienne`, `L'Aquila` → `laquila`, `St. Louis` → `st louis`, `İzmir` → `izmir`. */
 export function fold(name: string): string {
-  // Most names are like this, and a load folds half a million.
+  // A fast path for most names, because loading folds half a million of them.
   if (/^[A-Za-z0-9]+(?: [A-Za-z0-9]+)*$/.test(name)) return name.toLowerCase();
   return name
     .replace(apostrophes, '')

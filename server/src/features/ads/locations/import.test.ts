@@ -1,4 +1,4 @@
-// Tests replacing the catalogue of locations: by the places of a release, and by the ad platform's file
+// Tests replacing the location catalogue with a release's places and with the ad platform's file
 // (docs/operate/locations.md).
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -116,16 +116,16 @@ describe('importLocations', () => {
   });
 
   it.each([
-    ['a file without records', [header], 'it has no active location'],
+    ['a file without records', [header], 'it contains no active locations'],
     ['an empty file', Buffer.alloc(0), 'it is empty'],
-    ['another CSV file', ['id,name', '1,Paris'], /^its first line lacks the columns: criteria id, canonical name, /],
-    ['an archive', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0xff, 0xfe]), /^it is not text in UTF-8/],
-    ['one endless line', Buffer.alloc(200_000, 'x'), 'it has a line that is too long for CSV'],
-    ['an open quote', [header, '1,"Paris'], 'line 2 is not CSV'],
-    ['an id that is none', [header, munich, 'x,"A","A","","DE","City",Active'], 'line 3 has no valid criteria id'],
-    ['a missing field', [header, '1,"A","A"'], 'line 2 has no valid target type'],
-    ['a country that is none', [header, '1,"A","A","","Germany","City",Active'], 'line 2 has no valid country code'],
-    ['a repeated id', [header, munich, munich], 'line 3 repeats the id of an earlier line'],
+    ['another CSV file', ['id,name', '1,Paris'], /^its header row is missing columns: criteria id, canonical name, /],
+    ['an archive', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0xff, 0xfe]), /^it is not valid UTF-8/],
+    ['one endless line', Buffer.alloc(200_000, 'x'), 'it contains a line that is too long for CSV'],
+    ['an open quote', [header, '1,"Paris'], 'line 2 is not valid CSV'],
+    ['an id that is none', [header, munich, 'x,"A","A","","DE","City",Active'], 'line 3 has an invalid criteria id'],
+    ['a missing field', [header, '1,"A","A"'], 'line 2 has an invalid target type'],
+    ['a country that is none', [header, '1,"A","A","","Germany","City",Active'], 'line 2 has an invalid country code'],
+    ['a repeated id', [header, munich, munich], 'line 3 repeats an id from an earlier line'],
   ])('refuses %s and changes nothing', async (_, lines, message) => {
     await importLines([header, germany]);
     const before = await listLocations();

@@ -1,5 +1,5 @@
-// Owns `plinth geo import`: replaces the catalogue by the ad platform's own locations. The platform's file has no populations and
-// no other names: they are taken from the bundled place that a location is.
+// `plinth geo import`, which replaces the catalogue with the ad platform's own locations. The platform's file has
+// no populations or alternative names, so they are taken from the matching bundled places.
 import { createHash } from 'node:crypto';
 import type { Db } from '../../../tables.ts';
 import { findCatalogue } from '../store/catalogue.ts';
@@ -10,9 +10,12 @@ import { LocationFileError, type PlatformLocation, readPlatformFile } from './pl
 
 export interface ImportedLocations {
   readonly locations: number;
-  /** How many of them have the population and the other names of a bundled place. */
+  /** The number of locations with a population and alternative names from a bundled place. */
   readonly known: number;
-  /** How many the platform is going to remove: ads can't be shown in them any more, so they are left out. */
+  /**
+   * The number of locations that the platform is about to remove. They are not imported, because ads can no longer be
+   * shown there.
+   */
   readonly inactive: number;
 }
 
@@ -37,14 +40,14 @@ export async function importLocations(
       if (bundled !== undefined) counts.known += 1;
       yield completePlace(location, bundled);
     }
-    if (count === 0) throw new LocationFileError('it has no active location');
+    if (count === 0) throw new LocationFileError('it contains no active locations');
   }
   const source = { source: 'imported', checksum: () => hash.digest('hex') } as const;
   const locations = await replaceLocations(db, listPlaces(), source, now);
   return { locations, ...counts };
 }
 
-/** Whether the ids of the catalogue are the platform's own. Those of the bundled places mean nothing to it. */
+/** Whether the catalogue has the platform's own ids. The platform does not know the bundled places' ids. */
 export const hasImportedLocations = async (db: Db): Promise<boolean> =>
   (await findCatalogue(db))?.source === 'imported';
 
@@ -62,8 +65,8 @@ type FindBundled = (
 ) => Place | undefined;
 
 /**
- * Finds the place by its name in the same region (`Munich` in Bavaria), by another name there (`Frankfurt` in Hesse is Frankfurt am
- * Main), or by its name in the country if only one place has it.
+ * Finds a place by its name in the same region (`Munich` in Bavaria), by an alternative name in that region
+ * (`Frankfurt` in Hesse is Frankfurt am Main), or by a name that is unique in the country.
  */
 async function indexBundled(file: string): Promise<FindBundled> {
   const inRegion = new Map<string, Place>();
@@ -88,14 +91,14 @@ function keepLarger(places: Map<string, Place>, key: string, place: Place): void
 function keysOf({ target_type, country_code, name, canonical_name }: Parameters<FindBundled>[0]) {
   const kind = kinds[target_type] ?? 'region';
   const country = `${kind},${country_code},`;
-  // A country is found by its code: the platform writes some names differently.
+  // Countries are matched by code, because the platform spells some names differently.
   if (kind === 'country') return { country, region: country, name: '' };
   const region = kind === 'region' ? '' : fold(canonical_name.split(',').at(-2) ?? '');
   return { country, region: `${country}${region},`, name: fold(name) };
 }
 
-// The platform has many words for regions: State, Province, Canton and so on. An airport is no place where people live, even if
-// it has the name of one.
+// The platform has many words for regions, such as State, Province and Canton, so types that are not listed here count
+// as regions. An airport has its own kind, because no one lives there, even if it shares a city's name.
 const kinds: Readonly<Record<string, string>> = {
   Country: 'country',
   City: 'city',

@@ -1,10 +1,10 @@
-// Owns reading the location file that the ad platform publishes (CSV): one record per location, read as a stream. What can't be
-// read is refused with the number of its line.
+// Reads the location file (CSV) that the ad platform publishes. The file is read as a stream, with one record
+// per location. An unreadable record is reported with its line number.
 import type { Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Place } from './bundled.ts';
 
-/** The file can't be imported. The message says why, and in which line. */
+/** Thrown if the file can't be imported. The message gives the reason and the line. */
 export class LocationFileError extends Error {}
 
 const columns = [
@@ -18,15 +18,15 @@ const columns = [
 ] as const;
 type Column = (typeof columns)[number];
 
-/** A place as the platform describes it: without other names, codes and how many people live there. */
+/** A place as described by the platform, without alternative names, codes or population. */
 export interface PlatformLocation extends Omit<Place, 'reach' | 'codes' | 'otherNames'> {
   readonly isActive: boolean;
 }
 
-/** No record of the platform comes near it. A file that is something else may be one line of many gigabytes. */
+/** Far longer than any platform record. A file in some other format could be a single line of many gigabytes. */
 const maxLineLength = 10_000;
 
-/** Adds the file's bytes to `hash` while they are read. */
+/** Adds the file's bytes to `hash` as they are read. */
 export async function* readPlatformFile(file: string, hash: Hash): AsyncGenerator<PlatformLocation> {
   const seen = new Set<number>();
   let positions: ReadonlyMap<Column, number> | undefined;
@@ -35,13 +35,13 @@ export async function* readPlatformFile(file: string, hash: Hash): AsyncGenerato
     line += 1;
     if (text === '') continue;
     const fields = splitRecord(text);
-    if (fields === undefined) throw new LocationFileError(`line ${line} is not CSV`);
+    if (fields === undefined) throw new LocationFileError(`line ${line} is not valid CSV`);
     if (positions === undefined) {
       positions = findColumns(fields);
       continue;
     }
     const location = readLocation(fields, positions, line);
-    if (seen.has(location.id)) throw new LocationFileError(`line ${line} repeats the id of an earlier line`);
+    if (seen.has(location.id)) throw new LocationFileError(`line ${line} repeats an id from an earlier line`);
     seen.add(location.id);
     yield location;
   }
@@ -55,7 +55,7 @@ async function* readLines(file: string, hash: Hash): AsyncGenerator<string> {
     hash.update(chunk);
     const lines = (rest + decode(decoder, chunk)).split(/\r?\n/);
     rest = lines.pop() ?? '';
-    if (rest.length > maxLineLength) throw new LocationFileError('it has a line that is too long for CSV');
+    if (rest.length > maxLineLength) throw new LocationFileError('it contains a line that is too long for CSV');
     yield* lines;
   }
   yield rest + decode(decoder);
@@ -65,11 +65,11 @@ function decode(decoder: { decode(chunk?: Buffer, options?: { stream: boolean })
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
   } catch {
-    throw new LocationFileError('it is not text in UTF-8. If it is a ZIP archive, unpack it first');
+    throw new LocationFileError('it is not valid UTF-8. If it is a ZIP archive, extract it first');
   }
 }
 
-/** `1006094,"Paris","Paris,Ile-de-France,France"` → three fields. Undefined if a quote is not closed. */
+/** Splits `1006094,"Paris","Paris,Ile-de-France,France"` into three fields. Undefined if a quote is not closed. */
 function splitRecord(line: string): string[] | undefined {
   const field = /("(?:[^"]|"")*"|[^",]*)(,|$)/y;
   const fields: string[] = [];
@@ -84,7 +84,7 @@ function splitRecord(line: string): string[] | undefined {
 function findColumns(header: readonly string[]): ReadonlyMap<Column, number> {
   const names = header.map((name) => name.trim().toLowerCase());
   const missing = columns.filter((column) => !names.includes(column));
-  if (missing.length > 0) throw new LocationFileError(`its first line lacks the columns: ${missing.join(', ')}`);
+  if (missing.length > 0) throw new LocationFileError(`its header row is missing columns: ${missing.join(', ')}`);
   return new Map(columns.map((column) => [column, names.indexOf(column)]));
 }
 
@@ -96,7 +96,7 @@ function readLocation(
   const read = (column: Column): string => fields[positions.get(column) ?? 0]?.trim() ?? '';
   const readMatching = (column: Column, form: RegExp): string => {
     const value = read(column);
-    if (!form.test(value)) throw new LocationFileError(`line ${line} has no valid ${column}`);
+    if (!form.test(value)) throw new LocationFileError(`line ${line} has an invalid ${column}`);
     return value;
   };
   const parent = readMatching('parent id', /^\d{0,15}$/);

@@ -1,4 +1,4 @@
-// Tests the search for locations (docs/api/ads.md#locations).
+// Tests the location search (docs/api/ads.md#locations).
 import { describe, expect, it } from 'vitest';
 import { writeSmallCatalogue } from '../../../../test/support/places.ts';
 import { startWorld } from '../../../../test/support/world.ts';
@@ -12,7 +12,7 @@ const as = await world.token(owner, workspace);
 const search = (parameters: Record<string, string> = {}) =>
   world.call('GET', `/api/apps/${app.id}/ads-platform/geo-targets/search?${new URLSearchParams(parameters)}`, { as });
 
-/** The canonical names of what is found. */
+/** Returns the results' canonical names. */
 async function find(query: string, more: Record<string, string> = {}): Promise<string[]> {
   const { status, body, text } = await search({ query, ...more });
   expect(status, text).toBe(200);

@@ -1,4 +1,4 @@
-// Owns the search for locations: what a caller's text is compared with.
+// The location search, which turns a caller's text into search terms.
 import { withNotes } from '../../../kit/http/answer.ts';
 import type { Db } from '../../../tables.ts';
 import { findCatalogue } from '../store/catalogue.ts';
@@ -12,17 +12,17 @@ import {
 import { type LocationQuery, presentLocation } from './contract.ts';
 import { fold } from './fold.ts';
 
-// Few names are longer. What comes after that does not make a query costlier.
+// Few names are longer. Longer queries are cut, so they do not cost more.
 const maxFoldedLength = 100;
 const maxSimilarLength = 48;
 const maxWords = 8;
-/** So few characters are in too many names: only those that begin with them are found. */
+/** Queries this short occur in too many names, so they match only prefixes. */
 const maxPrefixLength = 2;
 
 export async function findGeoTargets(db: Db, { query, country_code, limit }: LocationQuery) {
   const found = await findLocations(db, query, country_code.toUpperCase(), limit);
   const locations = found.map((location) => presentLocation(location, query));
-  // An installation whose catalogue was never loaded has not searched anything.
+  // An empty result is partial if the catalogue has never been loaded.
   const isLoaded = found.length > 0 || (await findCatalogue(db)) !== undefined;
   return isLoaded ? locations : withNotes(locations, { partial: ['locations'] });
 }
@@ -39,7 +39,7 @@ export function describeSearch(query: string, country: string, limit: number): L
   return { ...describeWords(folded), query: folded, country, limit };
 }
 
-/** For `austin tx`: the places that begin with `austin` and have words that begin with `austin` and `tx`. */
+/** For `austin tx`, finds places that begin with `austin` and contain words that begin with `austin` and `tx`. */
 function describeWords(folded: string): Pick<LocationSearch, 'firstWord' | 'wordPatterns' | 'similarTo'> {
   const words = [...new Set(folded.split(' '))];
   const isSearchable = words.length > 1 && words.length <= maxWords;

@@ -1,10 +1,10 @@
-// Owns the name under which an app advertises, if nobody chooses another.
-import { measureAdLength } from '../creative/slots.ts';
+// The default name that an app advertises under.
+import { measureAdLength } from '../rules/slots.ts';
 
 const maxUnits = 25;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** The beginning of the app's name. A character that is made of several is kept whole, unless it is too long by itself. */
+/** The beginning of the app's name. Multi-character graphemes are kept whole, unless a single one exceeds the limit. */
 export const businessNameOf = (appName: string): string =>
   takeUnits(Array.from(graphemes.segment(appName), ({ segment }) => segment)) || takeUnits([...appName]);
 

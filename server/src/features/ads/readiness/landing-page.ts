@@ -1,11 +1,11 @@
-// Owns whether the page that an app's ads lead to answers.
+// Checks whether the landing page for an app's ads responds.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Outbound } from '../../../kit/outbound/outbound.ts';
 
 const timeoutMs = 5_000;
 const maxBodyBytes = 64 * 1024;
 
-/** `unreadable`: nobody answered, or the page is at an address that this installation may not call. */
+/** `unreadable` means that the page did not respond, or that this installation may not call its address. */
 export async function readLandingPage(
   outbound: Outbound,
   { app }: AppAccess,

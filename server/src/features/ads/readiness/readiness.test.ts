@@ -1,4 +1,5 @@
-// Owns the tests of launch readiness: every field and blocker, as the payment provider, the ad platform and the landing page answer.
+// Tests for launch readiness: every field and blocker, in each state of the payment provider, the ad platform and
+// the landing page.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -13,7 +14,7 @@ import { startSecondApp, startWorld } from '../../../../test/support/world.ts';
 import type { AppRow } from '../../../core/auth/proofs.ts';
 import { businessNameOf } from './business-name.ts';
 
-/** What is in front of the server at the address of published apps. */
+/** The proxy in front of the server, at the published apps' address. */
 const proxy = { state: 'up' as 'up' | 'failing' | 'gone' };
 const front = createServer((request, response) => {
   if (proxy.state === 'gone') return void response.destroy();
@@ -64,7 +65,7 @@ async function newScene(): Promise<Scene> {
   return { app: await world.appOf(owner, workspace), as: await world.token(owner, workspace) };
 }
 
-/** An app that could be advertised now. */
+/** An app that is ready to be advertised. */
 async function readyScene(): Promise<Scene & { customerId: string }> {
   const scene = await newScene();
   const { app, as } = scene;
@@ -76,7 +77,7 @@ async function readyScene(): Promise<Scene & { customerId: string }> {
   return { ...scene, customerId: account.body.platform_customer_id };
 }
 
-/** A minute later than the call before, because the ad platform is asked once a minute. */
+/** Advances the clock by a minute first, because the ad platform is read at most once a minute. */
 const read = ({ app, as }: Scene, on = world) => {
   on.clock.aheadMs += 60_000;
   return on.call('GET', `/api/apps/${app.id}/ads-platform/launch-readiness`, { as });
@@ -119,7 +120,7 @@ describe('getLaunchReadiness', () => {
     expect(got.headers['x-partial-result']).toBeUndefined();
   });
 
-  it('names holds, and an account that can not advertise', async () => {
+  it('names holds, and an account that cannot advertise', async () => {
     const scene = await readyScene();
     platform.setAccount(scene.customerId, { billing_status: 'CANCELLED' });
     expect((await read(scene)).body).toMatchObject({ account_billing_hold: true, blockers: ['account_billing_hold'] });
@@ -141,13 +142,13 @@ describe('getLaunchReadiness', () => {
     });
   });
 
-  it('does not claim that there is no hold if only the billing status can not be read', async () => {
+  it('does not claim that there is no hold if only the billing status cannot be read', async () => {
     const scene = await readyScene();
     await read(scene);
     platform.setAccount(scene.customerId, { billing_status: 'CANCELLED' });
     platform.setFaults({ call: 'search', fault: 'error_before', customer_id: scene.customerId });
     const got = await read(scene);
-    expect(got.body).toMatchObject({ account_billing_hold: false }); // as it was last read
+    expect(got.body).toMatchObject({ account_billing_hold: false }); // the last known value
     expect(got.headers['x-partial-result']).toBe('account_billing_hold');
     platform.setFaults();
     const path = `/api/apps/${scene.app.id}/ads-platform/launch-readiness`;
@@ -174,7 +175,7 @@ describe('getLaunchReadiness', () => {
     platform.setFaults({ call: 'search', fault: 'error_before' });
     const got = await read(scene);
     expect(got.body).toMatchObject({
-      account_billing_hold: true, // as it was last read
+      account_billing_hold: true, // the last known value
       blockers: ['account_billing_hold', 'ad_platform_unavailable'],
     });
     expect(got.headers['x-partial-result']).toBe('account_billing_hold');
@@ -218,9 +219,9 @@ describe('getLaunchReadiness', () => {
 it.each([
   ['Flower shop', 'Flower shop'],
   ['The flower shop at the corner', 'The flower shop at the co'],
-  ['Twenty-four characters a b', 'Twenty-four characters a'], // no space at the end
+  ['Twenty-four characters a b', 'Twenty-four characters a'], // no trailing space
   ['花屋花屋花屋花屋花屋花屋花屋', '花屋花屋花屋花屋花屋花屋'], // wide characters count twice
   ['Shop 花屋 and more flowers', 'Shop 花屋 and more flower'],
-  ['123456789012345678901👩‍🌾', '123456789012345678901'], // a character of three is not cut
+  ['123456789012345678901👩‍🌾', '123456789012345678901'], // a grapheme of three characters is not split
   [`a${'\u0301'.repeat(40)}`, `a${'\u0301'.repeat(24)}`],
 ])('the business name of %s is %s', (name, expected) => expect(businessNameOf(name)).toBe(expected));

@@ -1,4 +1,4 @@
-// Owns whether an app can be advertised now: billing, the account, its currency, and the page that ads lead to.
+// Checks whether an app can be advertised now: billing, the account, its currency, and the landing page.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
@@ -7,16 +7,17 @@ import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import type { Outbound } from '../../../kit/outbound/outbound.ts';
 import type { Db } from '../../../tables.ts';
 import { type AccountDeps, readStatus } from '../accounts/account.ts';
-import { type AccountRow, type AccountStatus, isReady } from '../accounts/contract.ts';
+import type { AccountStatus } from '../accounts/contract.ts';
 import { currencyOf } from '../accounts/currencies.ts';
 import { type CampaignType, isCurrency } from '../budgets/table.ts';
 import { findAccount } from '../store/accounts.ts';
+import { type AccountRow, isReady } from '../store/rows.ts';
 import { readTrackingVerified } from '../store/tracking.ts';
 import { businessNameOf } from './business-name.ts';
 import type { Blocker, LaunchReadiness } from './contract.ts';
 import { readLandingPage } from './landing-page.ts';
 
-/** How a workspace pays (features/billing). */
+/** The workspace's payment state (features/billing). */
 export interface BillingState {
   readonly has_payment_method: boolean;
   readonly payment_provider_unavailable: boolean;
@@ -24,7 +25,7 @@ export interface BillingState {
 }
 
 export interface ReadinessDeps extends AccountDeps {
-  /** Whether the ad platform can be used. */
+  /** Checks whether the ad platform can be used. */
   readonly checkAccess: AdPlatform['checkAccess'];
   readonly readBilling: (db: Db, access: AppAccess) => Promise<BillingState>;
   readonly outbound: Outbound;
@@ -74,16 +75,16 @@ export async function getLaunchReadiness(
 
 export interface AccountState {
   readonly exists: boolean;
-  /** The platform answered. */
+  /** Whether the platform responded. */
   readonly isLive: boolean;
   readonly isOnHold: boolean;
   readonly isHoldKnown: boolean;
   readonly status?: AccountStatus;
-  /** When the account was read, if not now. */
+  /** When the account was read, if not by this call. */
   readonly asOf?: Date;
 }
 
-/** An app without an account gets one at its launch. Until then, the platform only has to answer. */
+/** An app without an account gets one at launch. In the meantime, the platform only has to respond. */
 export async function readAccountState(
   db: Db,
   deps: ReadinessDeps,
@@ -100,7 +101,7 @@ export async function readAccountState(
   return { ...read, exists: true, isLive, isOnHold, isHoldKnown: isBillingCurrent };
 }
 
-/** In the order in which a launch would be refused. */
+/** Lists the blockers in the order in which a launch checks them. */
 function listBlockers(
   { billing_hold, payment_provider_unavailable, has_payment_method }: BillingState,
   { isLive, isOnHold, status }: AccountState,

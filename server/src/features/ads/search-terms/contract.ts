@@ -1,8 +1,8 @@
-// Owns the schemas of the report of search terms as a caller sees it (docs/api/ads.md#search-terms).
+// The API schemas for the search term report (docs/api/ads.md#search-terms).
 import { z } from 'zod';
-import { answer, count, oneOf, query } from '../../../kit/http/shapes.ts';
+import { answer, count, described, oneOf, query } from '../../../kit/http/shapes.ts';
 import { parseTime } from '../../../kit/text.ts';
-import { datePresets } from './dates.ts';
+import { datePresets } from '../rules/dates.ts';
 
 const day = z
   .string()
@@ -13,18 +13,21 @@ const day = z
   .meta({ format: 'date' });
 
 export const SearchTermQuery = query({
-  date_range: oneOf(...datePresets).optional(),
-  start_date: day.optional(),
-  end_date: day.optional(),
+  date_range: described(
+    oneOf(...datePresets).optional(),
+    'The days of the report, `LAST_30_DAYS` by default. Ignored if dates are sent. See docs/api/ads.md#search-terms.',
+  ),
+  start_date: described(day.optional(), 'The first day of the report. Requires `end_date`.', '2026-10-01'),
+  end_date: described(day.optional(), 'The last day of the report. Requires `start_date`.', '2026-10-31'),
 });
 export type SearchTermQuery = z.output<typeof SearchTermQuery>;
 
 export const SearchTermRow = answer('SearchTermRow', {
-  search_term: z.string(),
-  campaign: z.string(),
-  impressions: count,
-  clicks: count,
-  cost_micros: count,
-  conversions: z.number(),
+  search_term: described(z.string(), 'The search term that people entered.', 'flower delivery'),
+  campaign: described(z.string(), 'The name of the campaign.', 'Spring flowers'),
+  impressions: described(count, 'How often an ad was shown.', 1204),
+  clicks: described(count, 'How often an ad was clicked.', 61),
+  cost_micros: described(count, "The cost of the ads, in millionths of the account's currency unit.", 23180000),
+  conversions: described(z.number(), 'How many conversions followed. The ad platform may report fractions.', 3),
 });
 export type SearchTermRow = z.input<typeof SearchTermRow>;

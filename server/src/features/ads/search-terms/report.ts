@@ -1,17 +1,17 @@
-// Owns the report of search terms: the platform's three sources, added up by term and campaign.
+// The search term report, which totals the platform's three sources by term and campaign.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { AdPlatform, SearchTerm, SearchTermSource } from '../../../gateways/ad-platform/index.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { platformUnavailable } from '../accounts/account.ts';
-import { isReady, type ReadyAccount } from '../accounts/contract.ts';
-import { toCampaignName } from '../campaigns/name.ts';
+import { cutRange, type DateRange, dayIn, toRange } from '../rules/dates.ts';
+import { toCampaignName } from '../rules/name.ts';
 import { findAccount } from '../store/accounts.ts';
 import { listKnownKeys } from '../store/campaigns.ts';
+import { isReady, type ReadyAccount } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
 import type { SearchTermQuery, SearchTermRow } from './contract.ts';
-import { cutRange, type DateRange, dayIn, toRange } from './dates.ts';
 
 export interface ReportDeps {
   readonly platform: { readonly campaigns: Pick<AdPlatform['campaigns'], 'listSearchTerms'> };
@@ -53,7 +53,7 @@ function readDates({ start_date, end_date }: SearchTermQuery): DateRange | undef
     throw new Problem(
       'bad_request',
       'date_range_incomplete',
-      'Only one of `start_date` and `end_date` was sent. Send both, or `date_range`.',
+      'Only one of `start_date` and `end_date` was sent. Send both, or use `date_range` instead.',
     );
   if (start_date > end_date)
     throw new Problem(
@@ -64,7 +64,7 @@ function readDates({ start_date, end_date }: SearchTermQuery): DateRange | undef
   return { from: start_date, to: end_date };
 }
 
-/** A source that can not be read is named. Without any, there is no report. */
+/** Reports unreadable sources. Throws if none could be read. */
 async function readSources({ platform, times }: ReportDeps, account: ReadyAccount, range: DateRange) {
   const readings = await Promise.all(
     sources.map((source) =>
@@ -84,7 +84,10 @@ async function readSources({ platform, times }: ReportDeps, account: ReadyAccoun
 const listNames = (terms: readonly SearchTerm[]) =>
   [...new Set(terms.map(({ campaignName }) => campaignName))].map((name) => ({ name }));
 
-/** Rows with the same term and campaign are one, highest impressions first. Two campaigns can have the same name. */
+/**
+ * Merges rows with the same term and campaign id, because two campaigns can have the same name. Sorts by impressions,
+ * highest first.
+ */
 export function addUp(terms: readonly SearchTerm[], launchKeys: ReadonlySet<string>): SearchTermRow[] {
   const rows = new Map<string, SearchTermRow>();
   for (const { term, campaignId, campaignName, impressions, clicks, costMicros, conversions } of terms) {

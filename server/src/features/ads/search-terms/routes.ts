@@ -1,8 +1,8 @@
-// Owns the HTTP contract of the report of search terms.
+// The HTTP routes for the search term report.
 import { z } from 'zod';
 import { readCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { appAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { SearchTermQuery, SearchTermRow } from './contract.ts';
 import { getSearchTerms, type ReportDeps } from './report.ts';
@@ -14,7 +14,7 @@ export const searchTermRoutes = (deps: ReportDeps): Route[] => [
     path: '/api/apps/{app_id}/ads-platform/analytics/search-terms',
     summary: "List what people searched for when they saw an app's ads",
     description:
-      'At most 100 rows, highest impressions first. `X-Date-Range` says which days of the account’s time zone the report covers. `X-Partial-Result` names the kinds of campaigns that could not be read: `search`, `performance_max`, `smart`. Without an account the list is empty.',
+      "Returns at most 100 rows, most impressions first. `X-Date-Range` contains the days that the report covers, in the account's time zone. `X-Partial-Result` names the kinds of campaigns that could not be read: `search`, `performance_max` or `smart`. Without an advertising account, the list is empty.",
     credentials: readCredentials,
     access: appAs('viewer'),
     limit: perMinute(60, 'caller+app', { group: 'adread' }),

@@ -1,4 +1,4 @@
-// Owns the tests of the report of search terms, with campaigns that the platform of the sandbox serves.
+// Tests for the search term report, with campaigns on the sandbox's ad platform.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAdPlatform } from '../../../../../sandbox/src/ad-platform/server.ts';
 import { performanceMax, smart } from '../../../../test/support/ad-campaigns.ts';
@@ -34,7 +34,7 @@ beforeEach(async () => {
 const read = (app: AppRow, query = '', as = token) =>
   world.call('GET', `/api/apps/${app.id}/ads-platform/analytics/search-terms${query}`, { as });
 
-/** An app with an account in a time zone. */
+/** Creates an app with an account in this time zone. */
 async function newScene(timezone = 'UTC') {
   const app = await world.appOf(owner, workspace);
   const got = await world.call('POST', `/api/apps/${app.id}/ads-platform/accounts/ensure-for-tracking`, {
@@ -65,13 +65,13 @@ async function removeAs(customerId: string, name: string, lastName: string) {
   }
 }
 
-/** Both clocks: the platform serves, and here it is later too. */
+/** Moves both clocks, so time passes for the platform and for us. */
 const letPass = (days: number) => {
   sandbox.advance(days * dayMs);
   world.clock.aheadMs += days * dayMs;
 };
 
-/** As a launch that has ended. */
+/** Inserts a launch that has ended. */
 async function recordLaunch(app: AppRow, launch_key: string) {
   const now = world.clock.now();
   await world.db
@@ -102,7 +102,7 @@ describe('getSearchTerms', () => {
     const key = 'ABCDEFGHIJ';
     await recordLaunch(app, key);
     await create(customerId, performanceMax(customerId, { name: `Bikes [${key}]`, status: 'ENABLED' }));
-    // The same name here, and a key that is not ours.
+    // A campaign that has the same name in our list, and one whose key is not ours.
     await create(customerId, smart(customerId, { name: 'Bikes', status: 'ENABLED' }));
     await create(customerId, smart(customerId, { name: 'Sale [KLMNOPQRST]', status: 'ENABLED' }));
     letPass(3);
@@ -126,13 +126,13 @@ describe('getSearchTerms', () => {
       await recordLaunch(app, key);
       await create(customerId, smart(customerId, { name: `Twice [${key}]`, status: 'ENABLED' }));
     }
-    // One that is removed can have the name of another one.
+    // A removed campaign can share its name with another campaign.
     for (const name of ['Old', 'Older']) {
       await create(customerId, smart(customerId, { name, status: 'ENABLED' }));
       letPass(2);
       await removeAs(customerId, name, 'Removed');
     }
-    await pauseAll(customerId); // so that the metrics stay
+    await pauseAll(customerId); // keeps the metrics stable
     const dates = { from: '2020-01-01', to: '2099-01-01' };
     const found = await platform.campaigns.listSearchTerms(customerId, 'smart', dates);
     if (found.outcome !== 'read') throw new Error(found.reason);

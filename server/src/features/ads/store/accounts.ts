@@ -1,16 +1,15 @@
-// Owns the queries on advertising accounts. A row changes its state only from the state that the change expects.
+// The queries on advertising accounts. A state change is applied only if the row is in the expected state.
 import { sql } from 'kysely';
 import type { AppAccess, AppRow } from '../../../core/auth/proofs.ts';
 import type { ClientAccount } from '../../../gateways/ad-platform/index.ts';
 import { newId } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
-import { type AccountRow, type AccountStatus, isReady, type ReadyAccount } from '../accounts/contract.ts';
-import { type DifferenceKind, differenceKinds } from '../campaigns/compare.ts';
 import type { AdsTimes } from '../times.ts';
+import { type AccountRow, isReady, type ReadyAccount } from './rows.ts';
 
 type AccountKey = Pick<AccountRow, 'workspace_id' | 'id'>;
 
-/** A worker has no access proof, but a row of the app. */
+/** Used by workers, which have one of the app's rows instead of an access proof. */
 export interface OfApp {
   readonly app: Pick<AppRow, 'workspace_id' | 'id'>;
 }
@@ -33,7 +32,7 @@ export const findAccountById = (db: Db, { workspace_id, id }: AccountKey): Promi
 
 export type NewAccount = Pick<AccountRow, 'account_name' | 'currency_code' | 'timezone'>;
 
-/** Records that the app is to have an account. Does nothing if it has a row already. */
+/** Records a new account for the app. Does nothing if the app already has a row. */
 export async function recordAccount(db: Db, { app }: AppAccess, account: NewAccount, now: Date): Promise<void> {
   await db
     .insertInto('ads_accounts')
@@ -51,7 +50,7 @@ export async function recordAccount(db: Db, { app }: AppAccess, account: NewAcco
     .execute();
 }
 
-/** Only one process may send the request. Undefined: another one does. */
+/** Claims the right to send the request. Undefined if another process already has it. */
 export const claimSending = (
   db: Db,
   { workspace_id, id }: AccountKey,
@@ -67,7 +66,7 @@ export const claimSending = (
     .returningAll()
     .executeTakeFirst();
 
-/** The request of this row was certainly not applied: it may be sent again. Does nothing if it was sent again since. */
+/** Allows a request that was certainly not applied to be resent. Does nothing if it has already been resent. */
 export async function returnToRecorded(db: Db, { workspace_id, id, sent_at }: AccountRow, now: Date): Promise<void> {
   await db
     .updateTable('ads_accounts')
@@ -79,11 +78,13 @@ export async function returnToRecorded(db: Db, { workspace_id, id, sent_at }: Ac
     .execute();
 }
 
-/** The account is as the platform has it. Undefined if another process has adopted one for this row, or the app was deleted. */
+/**
+ * Saves the platform's values. Undefined if another process has adopted an account for this row or the app was deleted.
+ */
 export async function adoptAccount(
   db: Db,
   { workspace_id, id }: AccountKey,
-  found: Omit<ClientAccount, 'status'> & { readonly status: AccountStatus },
+  found: Omit<ClientAccount, 'status'> & { readonly status: AccountRow['status'] },
   now: Date,
 ): Promise<ReadyAccount | undefined> {
   const row = await db
@@ -105,7 +106,10 @@ export async function adoptAccount(
   return row !== undefined && isReady(row) ? row : undefined;
 }
 
-/** The platform has no such account now. Counted only if `counts`, and once for reads at the same time. */
+/**
+ * Records that the platform currently has no such account. The read counts only if `counts` is set, and concurrent
+ * reads count once.
+ */
 export async function recordEmptyRead(
   db: Db,
   { workspace_id, id, sent_at, empty_reads }: AccountRow,
@@ -137,7 +141,7 @@ export async function saveStatus(
     .execute();
 }
 
-/** Rows whose outcome is not known and was not looked for since `before`, of all workspaces. */
+/** Lists rows, across all workspaces, whose outcome is unknown and has not been checked since `before`. */
 export async function listUnsettled(db: Db, before: Date, limit: number): Promise<AccountRow[]> {
   const { rows } = await sql<AccountRow>`/* service */ select * from ads_accounts
     where state = 'sent' and coalesce(read_at, sent_at) <= ${before}
@@ -145,7 +149,7 @@ export async function listUnsettled(db: Db, before: Date, limit: number): Promis
   return rows;
 }
 
-/** The categories whose goals are in the audit log. */
+/** Locks the account. Returns the categories whose goals are already in the audit log. */
 export async function lockRecordedGoals(db: Db, { workspace_id, id }: AccountKey): Promise<readonly string[]> {
   const row = await db
     .selectFrom('ads_accounts')
@@ -169,8 +173,8 @@ export async function saveRecordedGoals(db: Db, { workspace_id, id }: AccountKey
 // ---- comparing campaigns with the platform
 
 /**
- * Accounts whose campaigns are to be read, of all workspaces, which take turns. A platform that does not answer is asked again after
- * a minute. Nobody else gets the same ones.
+ * Claims accounts that are due for a sync, taking workspaces in turn. If the platform does not respond, an account is
+ * due again after a minute. No two processes claim the same account.
  */
 export async function claimDueAccounts(
   db: Db,
@@ -208,7 +212,7 @@ export async function saveSync(
     .execute();
 }
 
-/** Of all workspaces, in the order of their ids, a hundred at a time. */
+/** Lists accounts across all workspaces by id, a hundred at a time. */
 export async function listReadyAccounts(db: Db, after: string | null): Promise<ReadyAccount[]> {
   const { rows } = await sql<ReadyAccount>`/* service */ select * from ads_accounts
     where platform_customer_id is not null and (${after}::uuid is null or id > ${after}::uuid)
@@ -216,7 +220,17 @@ export async function listReadyAccounts(db: Db, after: string | null): Promise<R
   return rows;
 }
 
-/** How many campaigns differed when they were last compared, by kind. \`unread\`: accounts that were not compared for three hours. */
+/**
+ * `unlisted`: a campaign on the platform that is missing from our list. `missing`: a campaign in our list that is
+ * missing from the platform. `status` and `budget`: our value differs from the platform's.
+ */
+export const differenceKinds = ['unlisted', 'missing', 'status', 'budget'] as const;
+export type DifferenceKind = (typeof differenceKinds)[number];
+
+/**
+ * The number of campaigns that differed in the last comparison, by kind. `unread` counts accounts that have not been
+ * compared for three hours.
+ */
 export async function countDifferences(db: Db): Promise<Record<DifferenceKind | 'unread', number>> {
   const sums = differenceKinds.map(
     (kind) => sql`coalesce(sum((difference->>${sql.lit(kind)})::int), 0)::int as ${sql.ref(kind)}`,
@@ -229,7 +243,7 @@ export async function countDifferences(db: Db): Promise<Record<DifferenceKind | 
 
 // ---- verifying tracking
 
-/** The app was published: its tracking is to be verified. */
+/** Marks a newly published app's tracking for verification. */
 export async function markPublished(
   db: Db,
   { workspace_id, app_id }: { readonly workspace_id: string; readonly app_id: string },
@@ -242,7 +256,7 @@ export async function markPublished(
     .execute();
 }
 
-/** Accounts of apps that were published, or of which a campaign waits, of all workspaces, which take turns. */
+/** Claims accounts whose app has been published or has a campaign waiting for tracking, taking workspaces in turn. */
 export async function claimUnverified(
   db: Db,
   { trackingMs }: AdsTimes,

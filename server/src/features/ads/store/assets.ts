@@ -1,5 +1,5 @@
-// Owns the queries on generated assets and the sessions that made them. A session changes its state only from the state that the
-// change expects, so that a worker that has lost its claim, or comes after the caller has given up, writes nothing.
+// The queries on generated assets and their sessions. A state change is applied only if the session is in the
+// expected state, so a worker writes nothing once it has lost its claim or the caller has given up.
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
@@ -36,7 +36,7 @@ export const insertSession = (db: Db, { app }: AppAccess, session: NewSession, n
 const sessions = (db: Db, { workspace_id, app_id }: Pick<SessionKey, 'workspace_id' | 'app_id'>) =>
   db.selectFrom('ads_asset_sessions').where('workspace_id', '=', workspace_id).where('app_id', '=', app_id);
 
-/** Undefined also for an id that is malformed. */
+/** Undefined if the id is unknown or malformed. */
 export const findSession = (db: Db, { app }: AppAccess, id: string): Promise<SessionRow | undefined> =>
   sessions(db, { workspace_id: app.workspace_id, app_id: app.id })
     .where('id', '=', idOrNull(id))
@@ -47,8 +47,8 @@ export const findSessionByKey = (db: Db, { id, ...app }: SessionKey): Promise<Se
   sessions(db, app).where('id', '=', id).selectAll().executeTakeFirst();
 
 /**
- * Returns false if it has not failed, was started again by another request, or is still claimed: completing the claim would take it
- * from the queue again.
+ * Returns false if the session has not failed, was restarted by another request, or is still claimed. Completing that
+ * claim would remove the session from the queue again.
  */
 export async function restartSession(
   db: Db,
@@ -106,7 +106,7 @@ export const listSessionAssets = (db: Db, { workspace_id, app_id, id }: SessionK
 
 export type AssetKey = Pick<AssetRow, 'workspace_id' | 'app_id' | 'id'>;
 
-/** Undefined if the row is gone, with its app or because it was old. */
+/** Undefined if the row was removed with its app or because of its age. */
 export const findAssetByKey = (db: Db, { workspace_id, app_id, id }: AssetKey): Promise<AssetRow | undefined> =>
   db
     .selectFrom('ads_assets')
@@ -116,13 +116,13 @@ export const findAssetByKey = (db: Db, { workspace_id, app_id, id }: AssetKey): 
     .selectAll()
     .executeTakeFirst();
 
-/** Undefined also for an id that is malformed. */
+/** Undefined if the id is unknown or malformed. */
 export async function findAsset(db: Db, { app }: AppAccess, id: string): Promise<AssetRow | undefined> {
   const known = idOrNull(id);
   return known === null ? undefined : findAssetByKey(db, { workspace_id: app.workspace_id, app_id: app.id, id: known });
 }
 
-/** A campaign uses it, under these names at the platform. */
+/** Records that a campaign uses the asset, with the asset's resource names on the platform. */
 export async function saveAccepted(
   db: Db,
   { workspace_id, app_id, id }: AssetKey,
@@ -151,7 +151,7 @@ export const listLibrary = (db: Db, { app }: AppAccess, limit: number): Promise<
     .selectAll()
     .execute();
 
-/** Returns false if the row is gone, with its app. */
+/** Returns false if the row was removed with its app. */
 export async function saveImage(
   db: Db,
   { workspace_id, id }: Pick<AssetRow, 'workspace_id' | 'id'>,
@@ -167,7 +167,7 @@ export async function saveImage(
   return numUpdatedRows > 0n;
 }
 
-/** Returns how many images were made. */
+/** Returns the number of finished images. */
 export async function failUnfinishedImages(db: Db, { workspace_id, id }: SessionKey): Promise<number> {
   await db
     .updateTable('ads_assets')
@@ -187,7 +187,7 @@ export async function failUnfinishedImages(db: Db, { workspace_id, id }: Session
   return made;
 }
 
-/** The images show the first letter of the name instead. */
+/** Records that the images show the name's first letter instead of the logo. */
 export async function recordMissingLogo(db: Db, { workspace_id, id }: SessionKey): Promise<void> {
   await db
     .updateTable('ads_asset_sessions')
@@ -197,7 +197,10 @@ export async function recordMissingLogo(db: Db, { workspace_id, id }: SessionKey
     .execute();
 }
 
-/** The library keeps the assets; nobody draws an image any more that is not made by now. Returns how many sessions were removed. */
+/**
+ * Removes sessions but keeps their assets in the library. Unfinished images are marked as failed, because no worker
+ * will draw them. Returns the number of removed sessions.
+ */
 export async function removeExpiredSessions(db: Db, now: Date): Promise<number> {
   const { rows } = await sql<{ removed: number }>`/* service */ with expired as (
       delete from ads_asset_sessions where id in (
@@ -210,7 +213,7 @@ export async function removeExpiredSessions(db: Db, now: Date): Promise<number> 
   return rows[0]?.removed ?? 0;
 }
 
-/** Except for those that a campaign uses. Returns how many were removed. */
+/** Keeps assets that are used by a campaign. Returns the number of removed assets. */
 export async function removeOldAssets(db: Db, now: Date): Promise<number> {
   const createdUntil = new Date(now.getTime() - 90 * 24 * 60 * 60 * 1000);
   const { numAffectedRows } = await sql`/* service */ delete from ads_assets where id in (
@@ -218,7 +221,7 @@ export async function removeOldAssets(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-/** The newest image of a slot that was made for the app. */
+/** The app's newest generated image for a slot. */
 export const findNewestImage = (
   db: Db,
   { workspace_id, app_id }: Pick<SessionKey, 'workspace_id' | 'app_id'>,

@@ -1,15 +1,15 @@
-// Owns the queries on campaigns.
+// The queries on campaigns.
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely';
 import type { AppAccess, AppReach } from '../../../core/auth/proofs.ts';
 import type { CampaignMetrics } from '../../../gateways/ad-platform/campaign.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
-import type { CampaignKey, CampaignRow } from '../campaigns/contract.ts';
-import { findLaunchKey } from '../campaigns/name.ts';
+import { findLaunchKey } from '../rules/name.ts';
+import type { CampaignKey, CampaignRow } from './rows.ts';
 
 export type NewCampaignRow = Insertable<Tables['ads_campaigns']>;
-/** Everything but what identifies the row. */
+/** All columns except those that identify the row. */
 export type CampaignRowChange = Omit<
   Updateable<Tables['ads_campaigns']>,
   keyof CampaignKey | 'launch_id' | 'created_date'
@@ -28,7 +28,10 @@ export const findCampaign = (db: Db, { app }: AppAccess, id: string): Promise<Ca
 export const findCampaignByKey = (db: Db, key: CampaignKey): Promise<CampaignRow | undefined> =>
   campaignsOf(db, key).where('id', '=', key.id).selectAll().executeTakeFirst();
 
-/** Whoever records a change of a campaign, or what the platform has, locks its row first. Undefined: it was removed with its launch. */
+/**
+ * Locks the row. Required before recording a change or a platform read. Undefined if the row was removed with its
+ * launch.
+ */
 export const lockCampaign = (db: Db, key: CampaignKey): Promise<CampaignRow | undefined> =>
   campaignsOf(db, key).where('id', '=', key.id).selectAll().forNoKeyUpdate().executeTakeFirst();
 
@@ -57,7 +60,7 @@ export async function insertCampaign(db: Db, row: NewCampaignRow): Promise<Campa
   return db.insertInto('ads_campaigns').values(row).returningAll().executeTakeFirstOrThrow();
 }
 
-/** A campaign that was found at the platform. Undefined if it is listed by now. */
+/** Inserts a campaign that was found on the platform. Undefined if it is already listed. */
 export const insertFoundCampaign = (db: Db, row: NewCampaignRow): Promise<CampaignRow | undefined> =>
   db
     .insertInto('ads_campaigns')
@@ -71,7 +74,7 @@ export const insertFoundCampaign = (db: Db, row: NewCampaignRow): Promise<Campai
     .returningAll()
     .executeTakeFirst();
 
-/** Undefined if it is gone. */
+/** Undefined if the campaign no longer exists. */
 export const saveCampaign = (db: Db, key: CampaignKey, change: CampaignRowChange): Promise<CampaignRow | undefined> =>
   db
     .updateTable('ads_campaigns')
@@ -82,7 +85,7 @@ export const saveCampaign = (db: Db, key: CampaignKey, change: CampaignRowChange
     .returningAll()
     .executeTakeFirst();
 
-/** The launch created nothing. What is REMOVED at the platform stays. */
+/** Removes the row of a launch that created nothing. Campaigns that are REMOVED on the platform keep their row. */
 export async function removeCampaign(db: Db, key: CampaignKey): Promise<void> {
   await db
     .deleteFrom('ads_campaigns')
@@ -92,7 +95,7 @@ export async function removeCampaign(db: Db, key: CampaignKey): Promise<void> {
     .execute();
 }
 
-/** A campaign that was found at the platform, with its changes: its launch lists it. */
+/** Removes a campaign that was adopted from the platform, with its changes, because its own launch now lists it. */
 export async function removeAdopted(db: Db, { workspace_id, app_id }: AppKey, platformId: string): Promise<void> {
   await db
     .deleteFrom('ads_campaigns')
@@ -103,7 +106,7 @@ export async function removeAdopted(db: Db, { workspace_id, app_id }: AppKey, pl
     .execute();
 }
 
-/** Undefined for a campaign that was found at the platform. */
+/** Undefined for a campaign that was found on the platform. */
 export const findLaunchOfCampaign = (db: Db, { workspace_id, app_id, launch_id }: CampaignRow) =>
   db
     .selectFrom('ads_launches')
@@ -114,11 +117,14 @@ export const findLaunchOfCampaign = (db: Db, { workspace_id, app_id, launch_id }
     .executeTakeFirst();
 
 export interface Progress {
-  /** The launch or a change has not ended. */
+  /** Whether the launch or a change is still open. */
   readonly isBusy: boolean;
-  /** A request for a change had no answer yet. */
+  /** Whether a change request still has no response. */
   readonly isUncertain: boolean;
-  /** The number of the last change. It grows with each, so that a reader knows whether something changed since. */
+  /**
+   * The last change's number. It grows with each change, so readers can tell whether anything has changed in the
+   * meantime.
+   */
   readonly lastChange: number;
 }
 
@@ -127,7 +133,7 @@ export async function readProgress(db: Db, key: CampaignKey): Promise<Progress> 
   return found ?? { isBusy: false, isUncertain: false, lastChange: 0 };
 }
 
-/** Of all campaigns of the app, by their ids. */
+/** The progress of the app's campaigns, keyed by campaign id. */
 export async function listProgress(db: Db, key: AppKey): Promise<ReadonlyMap<string, Progress>> {
   return new Map((await selectProgress(db, key, sql``)).map(({ id, ...progress }) => [id, progress]));
 }
@@ -146,7 +152,7 @@ async function selectProgress(db: Db, { workspace_id, app_id }: AppKey, conditio
   return rows;
 }
 
-/** Those launch keys in these names at the platform that are keys of the app's own launches. */
+/** Returns the launch keys in the given platform names that belong to the app's own launches. */
 export async function listKnownKeys(
   db: Db,
   { workspace_id, app_id }: AppKey,
@@ -164,7 +170,7 @@ export async function listKnownKeys(
   return new Set(rows.map(({ launch_key }) => launch_key));
 }
 
-/** The keys of launches that have not ended: what bears one is theirs. */
+/** The keys of open launches. A campaign with one of these keys belongs to that launch. */
 export async function listOpenLaunchKeys(db: Db, { workspace_id, app_id }: AppKey): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('ads_launches')
@@ -180,7 +186,10 @@ export async function listOpenLaunchKeys(db: Db, { workspace_id, app_id }: AppKe
 
 type Metrics = Pick<CampaignRow, 'impressions' | 'clicks' | 'cost_micros' | 'conversions' | 'metrics_read_at'>;
 
-/** By the ids at the platform. Those that are missing have no new figures. Returns the figures of all campaigns, by our ids. */
+/**
+ * Saves metrics by platform id. Campaigns missing from `read` keep their metrics. Returns all campaigns' metrics, keyed
+ * by our ids.
+ */
 export async function saveMetrics(
   db: Db,
   { workspace_id, app_id }: AppKey,
@@ -203,7 +212,7 @@ export async function saveMetrics(
 
 // ---- waiting for tracking
 
-/** Those that nothing else keeps paused. On billing hold they stay paused until it ends. */
+/** Lists campaigns that are paused only for tracking. Campaigns on billing hold stay paused until the hold ends. */
 export async function listWaitingForTracking(db: Db, { workspace_id, app_id }: AppKey): Promise<CampaignKey[]> {
   const { rows } = await sql<CampaignKey>`select c.workspace_id, c.app_id, c.id
     from ads_campaigns c join workspaces w on w.id = c.workspace_id
@@ -223,13 +232,13 @@ export async function hasEnabledCampaign(db: Db, { app }: AppReach): Promise<boo
   return row !== undefined;
 }
 
-// ---- of all workspaces
+// ---- across workspaces
 
 export type WatchedCampaign = CampaignRow & { readonly watched_until: Date; readonly customer_id: string };
 
 /**
- * Workspaces by turns, those first that had their turn longest ago. Not those whose launch or change has not ended: they are being
- * decided.
+ * Takes workspaces in turn, starting with the longest-waiting campaigns. Campaigns with an open launch or change are
+ * skipped, because their state is not yet settled.
  */
 export async function takeWatched(db: Db, limit: number): Promise<WatchedCampaign[]> {
   const { rows } = await sql<WatchedCampaign>`/* service */ with waiting as (
@@ -249,7 +258,7 @@ export async function takeWatched(db: Db, limit: number): Promise<WatchedCampaig
   return rows;
 }
 
-/** Unless another request without an answer has made it longer, or the status is another one by now. */
+/** Ends the watch, unless another unanswered request has extended it or the status has changed. */
 export async function endWatch(db: Db, watched: WatchedCampaign): Promise<void> {
   await db
     .updateTable('ads_campaigns')
@@ -262,7 +271,10 @@ export async function endWatch(db: Db, watched: WatchedCampaign): Promise<void> 
     .execute();
 }
 
-/** Enabled campaigns of workspaces and accounts on billing hold. Not those that are being paused, or removed unless the platform refuses it. */
+/**
+ * Lists enabled campaigns whose workspace or account is on billing hold. Skips campaigns that are being paused, and
+ * campaigns that are being removed unless the removal has failed before.
+ */
 export async function listHeld(db: Db, limit: number): Promise<CampaignKey[]> {
   const { rows } = await sql<CampaignKey>`/* service */ select c.workspace_id, c.app_id, c.id
     from ads_campaigns c join workspaces w on w.id = c.workspace_id

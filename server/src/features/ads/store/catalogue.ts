@@ -1,4 +1,4 @@
-// Owns the queries that replace the catalogue of locations, and what it was loaded from.
+// The queries that replace the location catalogue, and the record of its source.
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Db, Tables } from '../../../tables.ts';
 
@@ -12,7 +12,7 @@ export async function removeLocations(db: Db): Promise<void> {
   await db.deleteFrom('locations').execute();
 }
 
-/** Sends one array per column: a statement has at most 65,535 parameters. */
+/** Sends one array per column, because a statement has at most 65,535 parameters. */
 export async function insertLocations(
   db: Db,
   locations: readonly LocationRow[],
@@ -32,8 +32,8 @@ export async function insertLocations(
 }
 
 /**
- * Runs `load` without the tables' indexes and makes them afterwards, which takes a third of the time. Nobody can search meanwhile,
- * so it is for the first load.
+ * Drops the tables' indexes, runs `load`, and recreates the indexes. Loading then takes a third of the time, but
+ * searches are blocked, so this is meant for the first load.
  */
 export async function loadWithoutIndexes<Result>(db: Db, load: () => Promise<Result>): Promise<Result> {
   const { rows } = await sql<{ name: string; definition: string }>`
@@ -54,8 +54,8 @@ export const saveCatalogue = (db: Db, row: Insertable<Tables['location_catalogue
     .execute();
 
 /**
- * Searches by prefix read no table rows only after a vacuum. Not in the transaction, where PostgreSQL refuses it. If it fails, which is
- * no reason to report the change as failed, autovacuum does it later.
+ * Prefix searches can use index-only scans only after a vacuum, which PostgreSQL does not allow inside a transaction.
+ * Errors are ignored, because the load itself succeeded and autovacuum will catch up.
  */
 export async function tidyLocations(db: Db): Promise<void> {
   await sql`vacuum analyze locations, location_names`.execute(db).catch(() => undefined);

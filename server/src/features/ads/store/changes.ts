@@ -1,9 +1,10 @@
-// Owns the queries on changes of campaigns: what was asked for, in its order, and what became of it. Whoever writes a change has locked
-// the row of its campaign, so that changes of one campaign are decided one after the other.
+// The queries on campaign changes: the requests in order, and their outcomes. Every writer locks the campaign's
+// row first, so a campaign's changes are decided one at a time.
 import { type Insertable, type Selectable, sql } from 'kysely';
+import { purge } from '../../../kit/background/purge.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import type { Db, Tables } from '../../../tables.ts';
-import type { CampaignKey, CampaignRow } from '../campaigns/contract.ts';
+import type { CampaignKey, CampaignRow } from './rows.ts';
 
 export type ChangeRow = Selectable<Tables['ads_changes']> & QueueRow;
 export type ChangeKey = Pick<ChangeRow, 'workspace_id' | 'app_id' | 'id'>;
@@ -21,11 +22,27 @@ const changesOf = (db: Db, { workspace_id, app_id }: AppKey) =>
 const updateOf = (db: Db, { workspace_id, app_id }: AppKey) =>
   db.updateTable('ads_changes').where('workspace_id', '=', workspace_id).where('app_id', '=', app_id);
 
-/** Undefined if its campaign is gone. */
+/** Undefined if the change's campaign no longer exists. */
 export const findChange = (db: Db, key: ChangeKey): Promise<ChangeRow | undefined> =>
   changesOf(db, key).where('id', '=', key.id).selectAll().executeTakeFirst();
 
-/** In the order in which they were asked for. */
+/** Whether the campaign got another change after this one. */
+export const hasLaterChange = async (db: Db, { id, campaign_id, ...app }: ChangeKey & { campaign_id: string }) =>
+  (await changesOf(db, app)
+    .where('campaign_id', '=', campaign_id)
+    .where('number', '>', (select) =>
+      select
+        .selectFrom('ads_changes')
+        .where('workspace_id', '=', app.workspace_id)
+        .where('app_id', '=', app.app_id)
+        .where('id', '=', id)
+        .select('number'),
+    )
+    .select('id')
+    .limit(1)
+    .executeTakeFirst()) !== undefined;
+
+/** Lists the changes in the order in which they were requested. */
 export const listUnfinishedChanges = (db: Db, campaign: CampaignKey): Promise<ChangeRow[]> =>
   changesOf(db, campaign)
     .where('campaign_id', '=', campaign.id)
@@ -48,7 +65,7 @@ export const insertChange = (db: Db, campaign: CampaignKey, change: NewChangeRow
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** Committed before the request is sent: whoever finds the row in this state without an answer knows that one may have been sent. */
+/** Committed before the request is sent, so a row in this state may have been sent even if no response is recorded. */
 export const recordSending = (db: Db, key: ChangeKey): Promise<ChangeRow> =>
   updateOf(db, key)
     .set((is) => ({ state: 'sent', sent_count: is('sent_count', '+', 1) }))
@@ -60,13 +77,13 @@ export async function saveChangeState(db: Db, key: ChangeKey, state: 'recorded' 
   await updateOf(db, key).set({ state }).where('id', '=', key.id).execute();
 }
 
-/** Of a pause that was not sent yet. */
+/** Saves the reasons for a pause that has not yet been sent. */
 export const saveChangeReasons = (db: Db, key: ChangeKey, reasons: string[]): Promise<ChangeRow> =>
   updateOf(db, key).set({ reasons }).where('id', '=', key.id).returningAll().executeTakeFirstOrThrow();
 
 export type FinalState = 'applied' | 'refused' | 'superseded';
 
-/** It is not run again. */
+/** Ends the change and removes it from the queue. */
 export async function endChange(
   db: Db,
   key: ChangeKey,
@@ -80,7 +97,7 @@ export async function endChange(
     .execute();
 }
 
-/** It is sent again at once, because somebody waits for it. */
+/** Makes the change due immediately, because a caller is waiting for it. */
 export async function makeChangeDue(db: Db, key: ChangeKey): Promise<void> {
   await updateOf(db, key)
     .set({ due_at: sql<Date>`clock_timestamp()` })
@@ -89,7 +106,7 @@ export async function makeChangeDue(db: Db, key: ChangeKey): Promise<void> {
     .execute();
 }
 
-/** The unfinished changes of a campaign need not wait any longer. */
+/** Makes a campaign's recorded changes due immediately. */
 export async function makeChangesDue(db: Db, campaign: CampaignKey): Promise<void> {
   await updateOf(db, campaign)
     .set({ due_at: sql<Date>`clock_timestamp()` })
@@ -99,7 +116,7 @@ export async function makeChangesDue(db: Db, campaign: CampaignKey): Promise<voi
     .execute();
 }
 
-/** After a row was given up because workers crashed: it is run again. */
+/** Requeues a change that was given up because its workers crashed. */
 export async function reviveChange(db: Db, key: ChangeKey, inMs: number): Promise<void> {
   await updateOf(db, key)
     .set({ due_at: sql<Date>`clock_timestamp() + ${inMs} * interval '1 ms'`, failed_at: null })
@@ -107,17 +124,18 @@ export async function reviveChange(db: Db, key: ChangeKey, inMs: number): Promis
     .execute();
 }
 
-/** Returns how many were removed. The journal keeps what was sent. */
+/** Returns the number of removed changes. The journal keeps a record of the requests. */
 export async function removeOldChanges(db: Db, now: Date): Promise<number> {
   const endedUntil = new Date(now.getTime() - 90 * 24 * 60 * 60 * 1000);
-  const { numAffectedRows } = await sql`/* service */ delete from ads_changes where id in (
-    select id from ads_changes where ended_date <= ${endedUntil} and claimed_slot is null limit 1000)`.execute(db);
-  return Number(numAffectedRows ?? 0);
+  return purge(db, { table: 'ads_changes', where: sql`ended_date <= ${endedUntil} and claimed_slot is null` });
 }
 
-// ---- what a change depends on
+// ---- a change's dependencies
 
-/** Locks the app until the transaction ends. `isGone`: it, or its workspace, is in the trash. Undefined: it was purged. */
+/**
+ * Locks the app until the transaction ends. `isGone` means that the app or its workspace is in the trash. Undefined if
+ * the app was purged.
+ */
 export async function lockAppOf(db: Db, { workspace_id, app_id }: AppKey): Promise<{ isGone: boolean } | undefined> {
   const app = await db
     .selectFrom('apps')
@@ -126,7 +144,7 @@ export async function lockAppOf(db: Db, { workspace_id, app_id }: AppKey): Promi
     .select('deleted_date')
     .forNoKeyUpdate()
     .executeTakeFirst();
-  // A statement of its own: it must see a deletion of the workspace that the lock was waited for.
+  // A separate statement, because it must see a workspace deletion that was committed while waiting for the lock.
   const workspace = await db
     .selectFrom('workspaces')
     .where('id', '=', workspace_id)
@@ -136,7 +154,9 @@ export async function lockAppOf(db: Db, { workspace_id, app_id }: AppKey): Promi
   return { isGone: app.deleted_date !== null || workspace.deleted_date !== null };
 }
 
-/** The launch of a campaign, if it has not ended. Then it is not known whether the campaign exists, or whether it is enabled. */
+/**
+ * The campaign's launch if it has not ended. Until it ends, it is unknown whether the campaign exists or is enabled.
+ */
 export const findOpenLaunch = (db: Db, { workspace_id, app_id, launch_id }: CampaignRow) =>
   db
     .selectFrom('ads_launches')
@@ -147,7 +167,7 @@ export const findOpenLaunch = (db: Db, { workspace_id, app_id, launch_id }: Camp
     .select(['id', 'state'])
     .executeTakeFirst();
 
-/** A launch whose outcome is not known looks at once, and not only at its next turn. */
+/** Makes a launch with an unknown outcome due immediately instead of at its next interval. */
 export async function makeLaunchDue(db: Db, { workspace_id, app_id, launch_id }: CampaignRow): Promise<void> {
   await db
     .updateTable('ads_launches')
@@ -160,7 +180,7 @@ export async function makeLaunchDue(db: Db, { workspace_id, app_id, launch_id }:
     .execute();
 }
 
-/** The draft of a removed campaign can be launched again. */
+/** Frees a removed campaign's draft, so it can be launched again. */
 export async function freeDraft(db: Db, { workspace_id, app_id, launch_id }: CampaignRow): Promise<void> {
   await db
     .updateTable('ads_launches')
@@ -182,7 +202,7 @@ export async function findLaunchKey(db: Db, { workspace_id, app_id, launch_id }:
   return row?.launch_key;
 }
 
-/** As the account was last read. Undefined if the workspace is gone. */
+/** The holds as of the account's last read. Undefined if the workspace no longer exists. */
 export async function readHolds(db: Db, { workspace_id, app_id }: AppKey) {
   const { rows } = await sql<{ is_workspace_on_hold: boolean; is_account_on_hold: boolean }>`select
       w.billing_hold as is_workspace_on_hold,
@@ -192,7 +212,7 @@ export async function readHolds(db: Db, { workspace_id, app_id }: AppKey) {
   return rows[0];
 }
 
-/** The id of the app's account at the platform. Null until it has one. */
+/** The id of the app's account on the platform. Null if it has none yet. */
 export async function findCustomerId(db: Db, { workspace_id, app_id }: AppKey): Promise<string | null> {
   const row = await db
     .selectFrom('ads_accounts')

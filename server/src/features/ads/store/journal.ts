@@ -1,9 +1,9 @@
-// Owns the queries on the journal of campaigns: what was sent to the platform, and what it answered. Rows are only added.
+// The queries on the campaign journal, an append-only table of the requests to the platform and their outcomes.
 import { type Selectable, sql } from 'kysely';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
-import type { CampaignKey } from '../campaigns/contract.ts';
 import { lockCampaign } from './campaigns.ts';
+import type { CampaignKey } from './rows.ts';
 
 export type JournalRow = Selectable<Tables['ads_journal']>;
 
@@ -26,7 +26,7 @@ export interface Step extends Pick<JournalRow, 'outcome' | 'platform_request_id'
   readonly name: StepName;
 }
 
-/** The row of the campaign is locked, so that two processes do not take the same number. */
+/** The campaign's row must be locked, so two processes can't use the same number. */
 export async function appendStep(
   db: Db,
   { workspace_id, app_id, id }: CampaignKey,
@@ -43,7 +43,7 @@ export async function appendStep(
   });
 }
 
-/** In their order. A campaign that is changed for years has many steps: only the last ones are shown. */
+/** Lists the last `limit` steps in order. A campaign may accumulate many steps over the years. */
 export async function listSteps(
   db: Db,
   { workspace_id, app_id, id }: CampaignKey,

@@ -1,5 +1,5 @@
-// Owns the queries on launches. A launch changes its state only from the state that the change expects, and only under the claim of the
-// worker that runs it, so that one that has lost its claim writes nothing.
+// The queries on launches. A state change is applied only if the launch is in the expected state and the worker
+// still holds its claim.
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
@@ -13,7 +13,7 @@ type AppKey = Pick<LaunchRow, 'workspace_id' | 'app_id'>;
 const launchesOf = (db: Db, { workspace_id, app_id }: AppKey) =>
   db.selectFrom('ads_launches').where('workspace_id', '=', workspace_id).where('app_id', '=', app_id);
 
-/** Undefined also for an id that is malformed. */
+/** Undefined if the id is unknown or malformed. */
 export const findLaunch = (db: Db, { app }: AppAccess, id: string): Promise<LaunchRow | undefined> =>
   launchesOf(db, { workspace_id: app.workspace_id, app_id: app.id })
     .where('id', '=', idOrNull(id))
@@ -23,7 +23,7 @@ export const findLaunch = (db: Db, { app }: AppAccess, id: string): Promise<Laun
 export const findLaunchByKey = (db: Db, key: LaunchKey): Promise<LaunchRow | undefined> =>
   launchesOf(db, key).where('id', '=', key.id).selectAll().executeTakeFirst();
 
-/** The last launch of a draft. */
+/** A draft's latest launch. */
 export const findLatestLaunch = (db: Db, { app }: AppAccess, identity: string): Promise<LaunchRow | undefined> =>
   launchesOf(db, { workspace_id: app.workspace_id, app_id: app.id })
     .where('identity', '=', identity)
@@ -31,6 +31,13 @@ export const findLatestLaunch = (db: Db, { app }: AppAccess, identity: string): 
     .limit(1)
     .selectAll()
     .executeTakeFirst();
+
+/** Whether the app has ever launched a campaign. */
+export const hasLaunched = async (db: Db, { app }: AppAccess): Promise<boolean> =>
+  (await launchesOf(db, { workspace_id: app.workspace_id, app_id: app.id })
+    .select('id')
+    .limit(1)
+    .executeTakeFirst()) !== undefined;
 
 export type NewLaunch = Pick<
   Insertable<Tables['ads_launches']>,
@@ -51,7 +58,7 @@ export const insertLaunch = (db: Db, { app }: AppAccess, launch: NewLaunch, now:
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** Another launch of the draft may follow: this one has created nothing, or its campaign was removed. */
+/** Frees the draft for another launch, because this one created nothing or its campaign was removed. */
 export async function releaseDraft(db: Db, key: LaunchKey): Promise<void> {
   await db
     .updateTable('ads_launches')
@@ -75,7 +82,7 @@ export type LaunchChange = Pick<
   | 'is_current'
 >;
 
-/** Undefined if another worker has the row now, or if it is gone. */
+/** Undefined if another worker has claimed the row or the row no longer exists. */
 export const moveLaunch = (db: Db, from: LaunchRow, change: LaunchChange): Promise<LaunchRow | undefined> =>
   db
     .updateTable('ads_launches')
@@ -89,7 +96,10 @@ export const moveLaunch = (db: Db, from: LaunchRow, change: LaunchChange): Promi
     .returningAll()
     .executeTakeFirst();
 
-/** After too many crashes the queue gives up a row. A launch that may be spending is never given up. */
+/**
+ * Keeps a launch due after the queue has given up on its row because of too many crashes. A launch that may be spending
+ * is never given up.
+ */
 export async function keepLaunchDue(db: Db, key: LaunchKey, afterMs: number): Promise<void> {
   await db
     .updateTable('ads_launches')
@@ -102,17 +112,17 @@ export async function keepLaunchDue(db: Db, key: LaunchKey, afterMs: number): Pr
 }
 
 export interface Obstacles {
-  /** Or its workspace is. */
+  /** Whether the app or its workspace has been deleted. */
   readonly is_app_deleted: boolean;
   readonly is_workspace_on_hold: boolean;
-  /** As it was last read. */
+  /** As of the account's last read. */
   readonly is_account_on_hold: boolean;
   readonly is_tracking_verified: boolean;
-  /** The reasons of the last pause or removal that waits for the launch to end. Null: there is none. */
+  /** The reasons for the last pause or removal that is waiting for the launch to end. Null if there is none. */
   readonly stop_reasons: readonly string[] | null;
 }
 
-/** What keeps a campaign from being enabled now. Undefined if the app is gone. */
+/** Reads the obstacles to enabling a campaign. Undefined if the app no longer exists. */
 export async function readObstacles(
   db: Db,
   { workspace_id, app_id, campaign_id }: LaunchRow,

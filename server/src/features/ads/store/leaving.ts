@@ -1,7 +1,7 @@
-// Owns the queries on the campaigns of an app or a workspace that is to be deleted.
+// The queries on campaigns whose app or workspace is about to be deleted.
 import { sql } from 'kysely';
 import type { Db } from '../../../tables.ts';
-import type { CampaignRow } from '../campaigns/contract.ts';
+import type { CampaignRow } from './rows.ts';
 
 /** An app, or a whole workspace. */
 export interface Owner {
@@ -9,7 +9,7 @@ export interface Owner {
   readonly app_id?: string;
 }
 
-/** Those that are or may be enabled: by their status, because their launch is not confirmed, or because a resume has not ended. */
+/** Lists campaigns that may be spending: enabled ones, and those with an unconfirmed launch or an unfinished resume. */
 export function listSpendingCampaigns(db: Db, { workspace_id, app_id }: Owner): Promise<CampaignRow[]> {
   const campaigns = db
     .selectFrom('ads_campaigns as c')
@@ -52,7 +52,7 @@ export async function addReasonToPaused(db: Db, { workspace_id, app_id }: Owner,
   await (app_id === undefined ? paused : paused.where('app_id', '=', app_id)).execute();
 }
 
-/** Whoever launches or resumes a campaign locks its app first, and so waits for the deletion. */
+/** Launches and resumes lock their app first, so they wait for the deletion. */
 export async function lockAppsOfWorkspace(db: Db, { workspace_id }: Owner): Promise<void> {
   await db
     .selectFrom('apps')
@@ -64,7 +64,7 @@ export async function lockAppsOfWorkspace(db: Db, { workspace_id }: Owner): Prom
     .execute();
 }
 
-/** Without a pause that has not ended, of all workspaces. */
+/** Covers all workspaces. Skips campaigns with an unfinished pause or removal. */
 export async function listEnabledOfDeletedApps(db: Db, limit: number): Promise<CampaignRow[]> {
   const { rows } = await sql<CampaignRow>`/* service */ select c.* from ads_campaigns c
     join apps a on a.id = c.app_id join workspaces w on w.id = c.workspace_id

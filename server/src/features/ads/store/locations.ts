@@ -1,4 +1,4 @@
-// Owns the queries that search the catalogue of locations.
+// The queries that search the location catalogue.
 import type { Selectable } from 'kysely';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
@@ -21,15 +21,15 @@ export const listLargestLocationsOf = prepared<FoundLocation, [country: string, 
 );
 
 export interface LocationSearch {
-  /** Folded, not empty. */
+  /** The folded query, which is not empty. */
   readonly query: string;
-  /** Empty: all countries. */
+  /** Empty for all countries. */
   readonly country: string;
   readonly limit: number;
-  /** The first word of a query with several, and a pattern for each of its words. Null: the query is one word. */
+  /** For a query with several words, its first word and a pattern for each word. Null for a single word. */
   readonly firstWord: string | null;
   readonly wordPatterns: readonly string[] | null;
-  /** What names are compared with by their trigrams. Null: only those that begin with the query are found. */
+  /** The text for trigram comparison. Null if only prefixes should match. */
   readonly similarTo: string | null;
 }
 
@@ -41,16 +41,20 @@ export const listSearchValues = (search: LocationSearch) =>
 
 /*
  * Ranks, best first:
- *   1  the name or the canonical name is the query           5  another name begins with the query
- *   2  another name is the query                             6  another name begins with its first word, as in 4
- *   3  the canonical name begins with the query              7  the name has similar trigrams
- *   4  it begins with the query's first word, and contains   8  a part of the canonical name has; only if
- *      the beginnings of all others, as in `austin tx`          nothing else was found
+ *   1  the name or the canonical name equals the query
+ *   2  an alternative name equals the query
+ *   3  the canonical name begins with the query
+ *   4  the canonical name begins with the query's first word and contains its other words, as in `austin tx`
+ *   5  an alternative name begins with the query
+ *   6  an alternative name begins with the query's first word, as in 4
+ *   7  the name has similar trigrams
+ *   8  a part of the canonical name has similar trigrams, read only if nothing else was found
  *
- * A later rank costs more, so it is read only if the earlier ones have too few rows: PostgreSQL evaluates a condition without
- * columns once, and reads nothing if it is false. Folded texts have no character below `!` but the space, so what lies
- * between `paris` and `paris!` is `paris` and everything that begins with `paris `. A limit counts what earlier ranks
- * may have found too. No plan depends on the parameters, which a prepared statement does not know.
+ * Each rank costs more than the previous one, so it is read only if the earlier ranks have too few rows. PostgreSQL
+ * evaluates a condition without columns once, and reads nothing if it is false. The only character below `!` in folded
+ * text is the space, so the range from `paris` to `paris!` contains `paris` and everything that begins with `paris `.
+ * Each limit leaves room for rows that earlier ranks may also have found. The plan does not depend on the parameters,
+ * because a prepared statement is planned without them.
  */
 const isInCountry = (column: string): string => `($2 = '' or ${column} = $2)`;
 export const searchStatement = `with own_exact as materialized (
@@ -107,14 +111,14 @@ export const searchStatement = `with own_exact as materialized (
 
 const runSearch = prepared<FoundLocation, ReturnType<typeof listSearchValues>>('search locations', searchStatement);
 
-/** A location, and the ids of what it lies in, beginning with its own. */
+/** A location with the ids of its ancestors, starting with its own id. */
 export interface LocationPath {
   readonly id: number;
   readonly country_code: string;
   readonly path: readonly number[];
 }
 
-/** A chain is as long as a place has parts; the limit ends one that leads back to itself. */
+/** A chain is as long as the place's hierarchy is deep. The limit stops cyclic chains. */
 const selectPaths = (condition: string): string => `with recursive up as (
     select id, country_code, array[id] as path, parent_id from locations where ${condition}
     union all
@@ -123,7 +127,7 @@ const selectPaths = (condition: string): string => `with recursive up as (
   )
   select distinct on (id) id, country_code, path::float8[] from up order by id, cardinality(path) desc`;
 
-/** Those of the ids that the catalogue has. */
+/** Returns the locations in the catalogue that have these ids. */
 export const listLocationsWithPaths = prepared<LocationPath, [ids: readonly number[]]>(
   'list locations with paths',
   selectPaths('id = any($1::bigint[])'),

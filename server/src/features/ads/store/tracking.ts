@@ -1,10 +1,10 @@
-// Owns the queries on conversion mappings, and on the results of verifications.
+// The queries on conversion mappings and verification results.
 import { sql } from 'kysely';
 import type { AppAccess, AppReach } from '../../../core/auth/proofs.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
-import type { MappingRow } from '../tracking/contract.ts';
+import type { MappingRow } from './rows.ts';
 
 // ---- mappings
 
@@ -39,7 +39,7 @@ export async function countMappings(db: Db, access: AppAccess): Promise<number> 
   return count;
 }
 
-/** For entities: those of these that a mapping names. */
+/** Used by entities. Returns those of the given names that a mapping uses. */
 export async function listMappedEntities(db: Db, access: AppAccess, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return [];
   const rows = await mappings(db, access).where('entity_name', 'in', names).select('entity_name').distinct().execute();
@@ -70,7 +70,7 @@ export async function removeMapping(db: Db, { workspace_id, id }: MappingRow): P
 
 // ---- verifications
 
-/** Whether the tracking of what is live was verified, and no mapping was added or changed since. */
+/** Whether tracking has been verified for the live deployment and no mapping has been added or changed since. */
 export async function readTrackingVerified(db: Db, { app }: AppAccess): Promise<boolean> {
   const row = await db
     .selectFrom('tracking_checks as c')
@@ -107,7 +107,7 @@ export async function saveCheck(db: Db, { app }: AppReach, check: TrackingCheck,
     .execute();
 }
 
-/** What was verified no longer says anything about the present mappings. */
+/** Removes a verification that no longer applies to the current mappings. */
 export async function removeCheck(db: Db, { app }: AppAccess): Promise<void> {
   await db.deleteFrom('tracking_checks').where('app_id', '=', app.id).execute();
 }

@@ -1,13 +1,14 @@
-// Owns verifying the tracking of apps without a caller: after they were published, and regularly while a campaign waits for it.
+// The background verification of tracking: after an app is published, and regularly while one of its campaigns is
+// waiting for verified tracking.
 import { auditService } from '../../../core/audit/audit.ts';
-import { findAccessAsService } from '../../../core/auth/as-service.ts';
+import { findAccessAsService } from '../../../core/auth/proofs-without-guard.ts';
 import { listenAfterCommit } from '../../../events.ts';
 import type { Job } from '../../../kit/background/workers/schedule.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import type { ReadyAccount } from '../accounts/contract.ts';
 import type { RecordAudit } from '../campaigns/reading.ts';
 import { claimUnverified, markPublished } from '../store/accounts.ts';
+import type { ReadyAccount } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
 import { type EnableDeps, enableWaiting } from './enable.ts';
 import { type VerifyDeps, verify } from './verify.ts';
@@ -20,7 +21,7 @@ export const trackingListeners = [
   }),
 ];
 
-/** Each opens a page in the browser. */
+/** Limited, because each verification opens a page in the browser. */
 const maxPerRun = 3;
 
 export const trackingJobs = (deps: TrackingJobDeps): Job[] => [
@@ -40,10 +41,10 @@ async function verifyDue(db: Db, deps: TrackingJobDeps, account: ReadyAccount, n
   if (access === undefined) return;
   const record: RecordAudit = (db, change) => auditService(db, account.workspace_id, change, now);
   try {
-    const { verified, isKept } = await verify(db, deps, access, account, record, now);
+    const { verified, isKept } = await verify(db, deps, access, { account, record }, now);
     if (verified && isKept) await enableWaiting(db, deps, access.app, record, now);
   } catch (error) {
-    // The platform or the storage did not answer: the next turn is in 15 minutes.
+    // If the platform or the storage did not respond, the next attempt is in 15 minutes.
     if (!(error instanceof Problem)) throw error;
   }
 }

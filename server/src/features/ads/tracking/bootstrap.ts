@@ -1,13 +1,14 @@
-// Owns the instruction that installs conversion tracking: the goals it needs, waiting for their tags, and its text.
+// The prompt that installs conversion tracking: its goals, the wait for their tags, and its text.
 import { setTimeout as wait } from 'node:timers/promises';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
-import { isReady, type ReadyAccount } from '../accounts/contract.ts';
 import { findAccount, lockRecordedGoals, saveRecordedGoals } from '../store/accounts.ts';
+import type { MappingRow } from '../store/rows.ts';
+import { isReady, type ReadyAccount } from '../store/rows.ts';
 import { listAllMappings } from '../store/tracking.ts';
-import { type ConversionType, conversionTypes, type MappingRow } from './contract.ts';
+import { type ConversionType, conversionTypes } from './contract.ts';
 import {
   ensureGoals,
   findGoalOf,
@@ -22,11 +23,11 @@ import { writeBootstrapPrompt } from './prompt.ts';
 
 export interface BootstrapDeps {
   readonly platform: GoalPlatform;
-  /** Between two reads of tags that are not published. */
+  /** How long to wait between polls for the published tags. */
   readonly tagPauseMs?: number | undefined;
 }
 
-/** After the first one. */
+/** Does not include the first read. */
 const maxRepeatedReads = 4;
 
 export async function buildBootstrapPrompt(
@@ -56,7 +57,7 @@ export async function buildBootstrapPrompt(
   };
 }
 
-/** Reads the goals again until those of the mappings are published. */
+/** Rereads the goals until all mappings' goals are published. */
 async function waitForTags(
   { platform, tagPauseMs = 1_000 }: BootstrapDeps,
   account: ReadyAccount,
@@ -74,14 +75,14 @@ async function waitForTags(
 const isPublished = (goals: readonly Goal[], mappings: readonly MappingRow[]): boolean =>
   mappings.every((mapping) => findGoalOf(goals, mapping)?.label);
 
-/** Whether all labels that the instruction mentions are known. Without mappings it offers all categories. */
+/** Whether all labels in the prompt are known. Without mappings, the prompt offers all categories. */
 const hasLabels = (goals: readonly Goal[], mappings: readonly MappingRow[] | undefined): boolean =>
   mappings === undefined ||
   (mappings.length > 0
     ? isPublished(goals, mappings)
     : conversionTypes.every((type) => findStandardGoal(goals, type)?.label));
 
-/** Enters those that the audit log does not have yet: a call that ended without an answer may have created them. */
+/** Adds missing goals to the audit log, because an earlier call that got no response may have created them. */
 const auditGoals = (db: Db, access: AppAccess, account: ReadyAccount, existing: readonly ConversionType[], now: Date) =>
   transaction(db, async (db) => {
     const recorded = await lockRecordedGoals(db, account);

@@ -1,20 +1,20 @@
-// Owns enabling the campaigns that wait only for their tracking to be verified, and telling people about it.
+// Enables campaigns that are waiting only for verified tracking, and sends the mails about it.
 import type { AppRow } from '../../../core/auth/proofs.ts';
 import { warnOwnerAnd } from '../../../core/identity/warnings.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
-import type { CampaignKey, CampaignRow } from '../campaigns/contract.ts';
 import type { RecordAudit } from '../campaigns/reading.ts';
 import { addChange, type RecordDeps, type RecordedChange, type WaitDeps, waitForChange } from '../campaigns/record.ts';
 import { findLaunchOfCampaign, listWaitingForTracking, lockCampaign, readProgress } from '../store/campaigns.ts';
 import { lockAppOf } from '../store/changes.ts';
+import type { CampaignKey, CampaignRow } from '../store/rows.ts';
 
 export type EnableDeps = RecordDeps & WaitDeps;
 
-/** Part of the change that enables a campaign, by which its end is announced. */
+/** Marks the change that enables a campaign, so a mail is sent when it is complete. */
 export const trackingVerified = { cause: 'tracking_verified' } as const;
 
-/** Records that they are to be enabled. Not those that somebody else keeps paused, or on billing hold. */
+/** Records resumes for the waiting campaigns. Skips campaigns that are on billing hold or paused for another reason. */
 export async function enableWaiting(
   db: Db,
   deps: RecordDeps,
@@ -31,7 +31,7 @@ export async function enableWaiting(
   return recorded;
 }
 
-/** Undefined: somebody has paused or changed it meanwhile. */
+/** Undefined if the campaign has been paused or changed in the meantime. */
 const enable = (
   db: Db,
   deps: RecordDeps,
@@ -53,7 +53,7 @@ const isWaiting = ({ status, own_reasons }: CampaignRow): boolean =>
   status === 'PAUSED' && own_reasons.join() === 'SERVICE_TRACKING_PENDING';
 
 export interface Enabled {
-  /** Those that the platform has confirmed. */
+  /** The campaigns that the platform has confirmed as enabled. */
   readonly ids: string[];
   readonly isComplete: boolean;
 }
@@ -64,26 +64,29 @@ export async function waitForEnabled(db: Db, deps: WaitDeps, recorded: readonly 
   return { ids, isComplete: ended.every((change) => change === undefined || change.ended_date !== null) };
 }
 
-/** To the owner of the app, and to whoever launched the campaign. In the transaction in which it is known to be enabled. */
+/**
+ * Mails the app's owner and the user who launched the campaign. Runs in the transaction that records the campaign as
+ * enabled.
+ */
 export async function mailEnabled(db: Db, campaign: CampaignRow, now: Date): Promise<void> {
   const { workspace_id, app_id, campaign_name } = campaign;
   const launch = await findLaunchOfCampaign(db, campaign);
-  const body = `The campaign "${campaign_name}" was paused until the conversion tracking of its app is verified.
+  const body = `The campaign "${campaign_name}" was paused until its app's conversion tracking was verified.
 
-It is verified now, and the ad platform has confirmed that the campaign is enabled. It spends up to its daily budget from now on.
+Tracking is now verified, and the ad platform has confirmed that the campaign is enabled. From now on, it can spend up to its daily budget.
 
-To stop it, pause it: pauseCampaign, or pauseAllCampaigns for all campaigns of the app.
+To pause the campaign, call pauseCampaign. To pause all of the app's campaigns, call pauseAllCampaigns.
 `;
-  const subject = `The campaign "${campaign_name}" is enabled`;
+  const subject = `The campaign "${campaign_name}" is now enabled`;
   await warnOwnerAnd(db, { workspace_id, app_id, subject, body }, launch?.user_id ?? null, now);
 }
 
-/** A running campaign is not paused because of it. */
+/** Running campaigns are not paused when tracking is no longer verified. */
 export async function mailUnverified(db: Db, { id: app_id, workspace_id, name }: AppRow, now: Date): Promise<void> {
-  const body = `The conversion tracking of the app "${name}" was verified before, and a later check has failed. Its campaigns go on as they are, but their conversions may not be counted.
+  const body = `Conversion tracking for the app "${name}" was verified earlier, but the latest check failed. This does not pause the app's campaigns, but their conversions may not be counted.
 
-To see what is missing, call scanTracking and verifyTracking. To install the tag again, call buildBootstrapPrompt.
+To see what is missing, call scanTracking and verifyTracking. To reinstall the tag, call buildBootstrapPrompt.
 `;
-  const subject = `Conversions of the app "${name}" may not be counted`;
+  const subject = `Conversions in the app "${name}" may not be counted`;
   await warnOwnerAnd(db, { workspace_id, app_id, subject, body }, null, now);
 }

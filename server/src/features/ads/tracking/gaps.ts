@@ -1,22 +1,23 @@
-// Owns comparing what an app's files do with conversion tags with what its mappings ask for. Pure.
-import type { MappingRow, TrackingGap } from './contract.ts';
+// The comparison of an app's conversion tags with its mappings. Pure.
+import type { MappingRow } from '../store/rows.ts';
+import type { TrackingGap } from './contract.ts';
 import { findGoalOf, type Goal } from './goals.ts';
 import { proposeCall, proposeTag } from './prompt.ts';
 import { isPage, type TagCall, type TagUse } from './tag-use.ts';
 
 export interface Wiring {
-  /** Empty: the account has no tag yet. */
+  /** Empty if the account has no tag yet. */
   readonly conversionId: string;
   readonly goals: readonly Goal[];
-  /** Those that are enabled. */
+  /** The enabled mappings. */
   readonly mappings: readonly MappingRow[];
 }
 
 export interface ScannedFiles {
-  /** All pages, also those without a tag. */
+  /** All pages, with or without a tag. */
   readonly pages: readonly string[];
   readonly uses: ReadonlyMap<string, TagUse>;
-  /** Files that could not be read, or not completely: what is missing may be there. */
+  /** Files that could not be read completely and may contain the missing parts. */
   readonly unread: readonly string[];
 }
 
@@ -28,8 +29,8 @@ export const findGaps = (files: ScannedFiles, wiring: Wiring): TrackingGap[] => 
 ];
 
 /**
- * A tag counts for the landing page if it is in the page, or in a script that the page names. What scripts load is not followed: a
- * tag in another script is a warning. For other pages, a tag in any script counts.
+ * The landing page has the tag if the page itself or a script that it references contains it. Scripts loaded by other
+ * scripts are not followed, so a tag in any other script gives a warning. For other pages, a tag in any script counts.
  */
 function findTagGaps({ pages, uses, unread }: ScannedFiles, conversionId: string): TrackingGap[] {
   const gap = (severity: TrackingGap['severity'], file_path: string | null, message: string): TrackingGap => ({
@@ -42,29 +43,29 @@ function findTagGaps({ pages, uses, unread }: ScannedFiles, conversionId: string
   const propose = (found: TrackingGap): TrackingGap => ({ ...found, composer_prompt: proposeTag(conversionId) });
   if (conversionId === '')
     return [
-      gap('error', null, 'The advertising account has no tag yet. Call buildBootstrapPrompt, which creates its goals.'),
+      gap('error', null, 'The advertising account has no tag yet. Call buildBootstrapPrompt to create its goals.'),
     ];
   const inScripts = [...uses].filter(([path]) => !isPage(path)).map(([, use]) => use);
-  // One script of the platform serves several ids: it may be loaded with another one.
+  // One platform script serves several ids, so it may be loaded with a different id.
   const loads = (use: TagUse) => use.loads.length > 0;
   const configures = (use: TagUse) => use.configures.includes(conversionId);
   const hasTag = (found: readonly TagUse[]) => found.some(loads) && found.some(configures);
   const listUses = (paths: readonly string[]) => paths.flatMap((path) => uses.get(path) ?? []);
-  // Once, because there may be thousands of pages.
+  // Computed once, because there may be thousands of pages.
   const [scriptLoads, scriptConfigures] = [inScripts.some(loads), inScripts.some(configures)];
   const mayHaveTag = (page: string) => {
     const own = listUses([page]);
     return (scriptLoads || own.some(loads)) && (scriptConfigures || own.some(configures));
   };
   if (!pages.includes(landingPage))
-    return [propose(gap('error', null, 'The app has no page index.html that could carry the base tag.'))];
+    return [propose(gap('error', null, 'The app has no index.html page for the base tag.'))];
   if (!hasTag(listUses([landingPage, ...(uses.get(landingPage)?.includes ?? [])]))) {
     if (mayHaveTag(landingPage))
       return [
         gap(
           'warning',
           landingPage,
-          `The base tag ${conversionId} is only in scripts that the page does not name itself. Make sure that it loads them, or put the tag into the page.`,
+          `The base tag ${conversionId} appears only in scripts that the page does not reference directly. Make sure that the page loads them, or add the tag to the page itself.`,
         ),
       ];
     if (unread.length > 0)
@@ -72,7 +73,7 @@ function findTagGaps({ pages, uses, unread }: ScannedFiles, conversionId: string
         gap(
           'error',
           landingPage,
-          `Some files could not be read, so it is not known whether the page loads and configures the base tag ${conversionId}.`,
+          `Some files could not be read, so Plinth can't tell whether the page loads and configures the base tag ${conversionId}.`,
         ),
       ];
     return [propose(gap('error', landingPage, `The page does not load and configure the base tag ${conversionId}.`))];
@@ -80,7 +81,7 @@ function findTagGaps({ pages, uses, unread }: ScannedFiles, conversionId: string
   const unknown = new Set(unread);
   const without = pages.filter((page) => !unknown.has(page) && !mayHaveTag(page));
   if (without[0] === undefined) return [];
-  const missing = `The base tag is missing in ${without.length} of ${pages.length} pages, first in this one.`;
+  const missing = `The base tag is missing from ${without.length} of ${pages.length} pages, starting with this one.`;
   return [propose(gap('warning', without[0], missing))];
 }
 
@@ -92,8 +93,8 @@ export const listCalls = ({ uses }: ScannedFiles): PlacedCall[] =>
   [...uses].flatMap(([path, { calls }]) => calls.map((call) => ({ ...call, path })));
 
 /**
- * Each mapping needs a call with the label of its goal. Mappings of the same goal need one each, because nothing else tells
- * their calls apart. A call with a wrong label of this account is taken for that of a mapping without one.
+ * Each mapping needs a call with its goal's label. Mappings with the same goal need one call each, because nothing else
+ * distinguishes their calls. A call with an unknown label for this account is attributed to a mapping without a call.
  */
 function findCallGaps(
   calls: readonly PlacedCall[],
@@ -134,27 +135,27 @@ const describeUnpublished = (mapping: MappingRow): TrackingGap => ({
   id: `missing-call-${mapping.id}`,
   severity: 'error',
   file_path: null,
-  message: `The goal of ${nameOf(mapping)} has no published tag. Call buildBootstrapPrompt again in a minute, or correct conversion_action_id.`,
+  message: `The goal for ${nameOf(mapping)} has no published tag. Call buildBootstrapPrompt again in a minute, or fix conversion_action_id.`,
   composer_prompt: null,
 });
 
-/** The line is that of what was scanned; the assistant may have a later state. */
+/** The line number is from the scanned version. The assistant may see a later one. */
 const describeWrong = (mapping: MappingRow, { path, line, sendTo }: PlacedCall, target: string): TrackingGap => ({
   id: `wrong-label-${mapping.id}`,
   severity: 'error',
   file_path: path,
-  message: `Line ${line} reports to a label that the account does not have. ${nameOf(mapping)} must report to ${target}.`,
+  message: `Line ${line} reports to a label that does not exist in the account. ${nameOf(mapping)} must report to ${target}.`,
   composer_prompt: `In the file that is published as ${path}, find the conversion with send_to ${JSON.stringify(sendTo)}, and change its send_to to '${target}'. Change nothing else.`,
 });
 
-/** `proposal` is null if some files could not be read: the call may be in one of them, and must not be made twice. */
+/** `proposal` is null if some files could not be read, because one of them may already contain the call. */
 const describeMissing = (mapping: MappingRow, proposal: string | null): TrackingGap => ({
   id: `missing-call-${mapping.id}`,
   severity: 'error',
   file_path: null,
   message:
     proposal === null
-      ? `No file that could be read reports ${nameOf(mapping)}. Some files could not be read.`
+      ? `No readable file reports ${nameOf(mapping)}, and some files could not be read.`
       : `No file reports ${nameOf(mapping)}.`,
   composer_prompt: proposal,
 });
@@ -169,8 +170,8 @@ const describeUnmapped = ({ path, line, sendTo }: PlacedCall, number: number, is
 
 function explainUnmapped(line: number, sendTo: string | null, isOwn: boolean): string {
   if (sendTo === null)
-    return `Line ${line} reports a conversion whose send_to is computed, so that it can't be compared with the mappings. Write it as a literal text.`;
+    return `Line ${line} reports a conversion whose send_to is computed, so it can't be compared with the mappings. Write it as a string literal.`;
   return isOwn
-    ? `Line ${line} reports a conversion that no enabled mapping asks for. Create a mapping for it, or remove the call.`
+    ? `Line ${line} reports a conversion that no enabled mapping covers. Create a mapping for it, or remove the call.`
     : `Line ${line} reports a conversion to another account. If that is intended, leave it as it is.`;
 }

@@ -1,10 +1,10 @@
-// Owns the goals of an account: the conversion actions of the standard set, each found by its name. Creating them is safe to
-// repeat, because the platform refuses a second one with the same name.
+// An account's goals: the standard conversion actions, identified by name. Creating them is idempotent, because
+// the platform refuses duplicate names.
 import type { AdPlatform, PlatformConversionAction, Reason } from '../../../gateways/ad-platform/index.ts';
 import { Problem } from '../../../kit/problem.ts';
 import { platformUnavailable } from '../accounts/account.ts';
-import type { ReadyAccount } from '../accounts/contract.ts';
-import { type ConversionType, conversionTypes, type MappingRow } from './contract.ts';
+import type { MappingRow, ReadyAccount } from '../store/rows.ts';
+import { type ConversionType, conversionTypes } from './contract.ts';
 
 export type GoalPlatform = Pick<AdPlatform, 'createConversionActions' | 'listConversionActions' | 'readAccount'>;
 export type Goal = PlatformConversionAction;
@@ -14,13 +14,13 @@ const nameGoal = (type: ConversionType): string => `Plinth ${type}`;
 export const findStandardGoal = (goals: readonly Goal[], type: ConversionType): Goal | undefined =>
   goals.find(({ name }) => name === nameGoal(type));
 
-/** The goal that a mapping reports to: the one that it names, or else that of its type. */
+/** The goal that a mapping reports to: the goal that it names, or the standard goal for its type. */
 export const findGoalOf = (goals: readonly Goal[], mapping: MappingRow): Goal | undefined =>
   mapping.conversion_action_id === ''
     ? findStandardGoal(goals, mapping.conversion_type)
     : goals.find(({ id }) => id === mapping.conversion_action_id);
 
-/** All conversion actions of the account, oldest first. */
+/** The account's conversion actions, oldest first. */
 export async function listGoals(
   platform: GoalPlatform,
   account: ReadyAccount,
@@ -31,7 +31,7 @@ export async function listGoals(
   return found.result;
 }
 
-/** The id of the account's tag. Known before the tags of goals are published; empty until the account has a goal. */
+/** The account's tag id. It is known before the goals' tags are published, and empty until the account has a goal. */
 export async function readConversionId(
   platform: GoalPlatform,
   account: ReadyAccount,
@@ -48,8 +48,8 @@ export async function readConversionId(
 }
 
 /**
- * Creates the goals that are missing, and returns all goals of the account. `record` gets the categories whose goals exist, as soon
- * as that is known, because what follows may fail.
+ * Creates the missing goals, and returns all the account's goals. `record` gets the categories of existing goals as
+ * soon as they are known, because a later step may fail.
  */
 export async function ensureGoals(
   platform: GoalPlatform,
@@ -69,7 +69,8 @@ export async function ensureGoals(
   if (change.outcome === 'refused') throw toRefusal(change.reasons, platformUnavailable);
   const results = change.outcome === 'applied' ? change.result : [];
   await record(missing.filter((_, index) => results[index]?.resourceName));
-  // The list decides: it has what a request without an answer created, and what was there under the same name.
+  // The list is authoritative. It includes existing goals with the same name, and goals created by a request that got
+  // no response.
   const goals = await listGoals(platform, account, goalsUncertain);
   await record(conversionTypes.filter(hasGoal(goals)));
   if (change.outcome === 'unknown' && !missing.every(hasGoal(goals))) throw goalsUncertain();
@@ -78,22 +79,22 @@ export async function ensureGoals(
   return goals;
 }
 
-/** Once the request to create goals was sent, or may have been. */
+/** Used once the request to create goals has been, or may have been, sent. */
 export const goalsUncertain = () =>
   new Problem(
     'unavailable',
     'ad_platform_unavailable',
-    'The ad platform stopped answering. Conversion goals may have been created. Send the request again: no goal is created twice.',
+    'The ad platform stopped responding. Some conversion goals may have been created. Send the request again; existing goals are not duplicated.',
     { headers: { 'retry-after': '30' } },
   );
 
-/** What only the operator can change is not the caller's mistake. */
+/** Problems that only the operator can fix are not the caller's mistake. */
 function toRefusal(reasons: readonly Reason[], unavailable: () => Problem): Problem {
   if (reasons.some(({ kind }) => kind === 'operator' || kind === 'busy')) return unavailable();
   return new Problem(
     'bad_request',
     'platform_rejected',
-    'The ad platform refused to create conversion goals. See `platform_reasons`, and send the request again afterwards: goals that exist are not created twice.',
+    'The ad platform rejected the conversion goals. Fix the problems listed in `platform_reasons`, then send the request again. Existing goals are not duplicated.',
     { members: { platform_reasons: reasons.map(({ code, message }) => ({ code, message })) } },
   );
 }

@@ -1,4 +1,4 @@
-// Owns conversion mappings: which changes of which records are conversions of which kind.
+// Conversion mappings, which define the record changes that count as conversions, and their conversion types.
 import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
@@ -10,6 +10,7 @@ import { newId } from '../../../kit/ids.ts';
 import { limitReached, notFound } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { getReadyAccount } from '../accounts/account.ts';
+import type { MappingRow } from '../store/rows.ts';
 import {
   countMappings,
   findMapping,
@@ -18,19 +19,17 @@ import {
   removeMapping,
   saveMapping,
 } from '../store/tracking.ts';
-import {
-  type ConversionMappingChange,
-  type MappingRow,
-  type NewConversionMapping,
-  presentMapping,
-} from './contract.ts';
+import { type ConversionMappingChange, type NewConversionMapping, presentMapping } from './contract.ts';
 
 export type MappingAccess = AppAccess & { readonly mapping: MappingRow };
 
-/** The fields of an entity; undefined if the app has no such entity. Keeps the entity until the transaction ends. */
+/**
+ * An entity's fields, or undefined if the app has no such entity. Prevents the entity's deletion until the transaction
+ * ends.
+ */
 export type ListFields = (db: Db, access: AppAccess, entity: string) => Promise<readonly string[] | undefined>;
 
-/** A scan compares each of them with the calls of the app. */
+/** Limited, because a scan compares each mapping with the app's calls. */
 const maxMappings = 100;
 
 export function createMapping(
@@ -82,13 +81,13 @@ export function changeMapping(
   now: Date,
 ) {
   return transaction(db, async (db) => {
-    await lockApp(db, access); // all changes of mappings lock it
+    await lockApp(db, access); // every mapping change takes this lock
     const before = await findMapping(db, access, access.mapping.id);
     if (before === undefined) throw notFound('mapping_not_found');
     const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
     const merged: MappingRow = { ...before, ...sent };
     if (isDeepStrictEqual(merged, before)) return unchanged(presentMapping(before));
-    // A schema may lose a field that a mapping names. That must not keep the mapping from being disabled.
+    // A schema may lose a field that a mapping names. The mapping can still be disabled in that case.
     const named = 'entity_name' in sent ? fieldNames : fieldNames.filter((name) => name in sent);
     await checkNames(db, access, merged, named, listFields);
     const row = { ...merged, updated_date: now };
@@ -101,7 +100,7 @@ export function changeMapping(
   });
 }
 
-/** What was verified stays verified: nothing is missing without the mapping. */
+/** Keeps the verification, because removing a mapping adds no requirement. */
 export function deleteMapping(db: Db, access: MappingAccess, now: Date) {
   const { mapping } = access;
   return transaction(db, async (db) => {
@@ -116,7 +115,7 @@ export function deleteMapping(db: Db, access: MappingAccess, now: Date) {
 
 const fieldNames = ['value_field', 'currency_field'] as const;
 
-/** The entity must exist, and the fields must be its own. */
+/** Checks that the entity exists and has the fields. */
 async function checkNames(
   db: Db,
   access: AppAccess,
@@ -127,12 +126,12 @@ async function checkNames(
   const fields = await listFields(db, access, row.entity_name);
   if (fields === undefined)
     throw new ValidationError([
-      { loc: ['body', 'entity_name'], msg: 'is not an entity of the app', type: 'value_error' },
+      { loc: ['body', 'entity_name'], msg: 'is not an entity in this app', type: 'value_error' },
     ]);
   const faults = named.flatMap((field): Fault[] =>
     row[field] === '' || fields.includes(row[field])
       ? []
-      : [{ loc: ['body', field], msg: 'is not a field of the entity', type: 'unknown_field' }],
+      : [{ loc: ['body', field], msg: 'is not a field of this entity', type: 'unknown_field' }],
   );
   if (faults.length > 0) throw new ValidationError(faults);
 }

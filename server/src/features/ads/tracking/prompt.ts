@@ -1,14 +1,15 @@
-// Owns the texts that tell an assistant what to change in an app so that conversions are tracked. Pure.
-import { type ConversionType, conversionTypes, type MappingRow } from './contract.ts';
+// The prompts that tell an assistant how to add conversion tracking to an app. Pure.
+import type { MappingRow } from '../store/rows.ts';
+import { type ConversionType, conversionTypes } from './contract.ts';
 import { findGoalOf, findStandardGoal, type Goal } from './goals.ts';
 import { renderCall, renderTag } from './tag.ts';
 
 export interface PromptInput {
   readonly appId: string;
-  /** Empty: the assistant must look it up. */
+  /** Empty if the assistant must look it up. */
   readonly conversionId: string;
   readonly goals: readonly Goal[];
-  /** What to report. Undefined: only the base tag. Empty: whatever fits, of all categories. */
+  /** The conversions to report. Undefined means only the base tag. Empty means any suitable category. */
   readonly mappings: readonly MappingRow[] | undefined;
 }
 
@@ -20,7 +21,7 @@ export const writeBootstrapPrompt = ({ appId, conversionId, goals, mappings }: P
     ...(mappings === undefined ? [] : [`# Conversions\n${describeConversions(conversionId, goals, mappings)}`]),
   ].join('\n\n');
 
-/** In place of ids that are not known yet. */
+/** Placeholders for unknown ids. */
 const unknownId = 'CONVERSION_ID';
 const unknownLabel = (type: ConversionType, actionId = '') =>
   `LABEL_OF_${actionId === '' ? type : `ACTION_${actionId}`}`;
@@ -79,7 +80,7 @@ const readField = (name: string): string => {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? `record.${name}` : `record[${JSON.stringify(name)}]`;
 };
 
-// ---- what a scan proposes
+// ---- a scan's proposals
 
 export const proposeTag = (conversionId: string): string =>
   `Install the base tag of conversion tracking in this app. Change nothing else. ${describeTag(conversionId)}`;

@@ -1,7 +1,8 @@
-// Owns the HTTP contract of conversion tracking.
+// The HTTP routes for conversion tracking.
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
+import { nestedResource } from '../../../core/auth/guards/row.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { appAs, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../../kit/http/cursor.ts';
 import { items, Success } from '../../../kit/http/shapes.ts';
@@ -41,13 +42,16 @@ const changeLimit = perMinute(30, 'caller+app');
 const noAccount = { status: 404, code: 'ads_account_not_found' } as const;
 const noPlatform = { status: 503, code: 'ad_platform_unavailable' } as const;
 
-export const trackingRoutes = (deps: TrackingDeps): Route[] => [
+export const trackingRoutes = (deps: TrackingDeps): Route[] => [...conversionRoutes(deps), ...tagRoutes(deps)];
+
+/** Routes that define conversions. */
+const conversionRoutes = (deps: TrackingDeps): Route[] => [
   route({
     name: 'listConversionActions',
     method: 'GET',
     path: `${base}/conversion-actions`,
     summary: "List the conversion actions of an app's advertising account, newest first",
-    description: 'The platform publishes the id and the label of an action some seconds after it was created.',
+    description: 'The ad platform publishes the id and the label of an action a few seconds after it was created.',
     credentials: readCredentials,
     access: appAs('viewer'),
     limit: readLimit,
@@ -88,8 +92,8 @@ export const trackingRoutes = (deps: TrackingDeps): Route[] => [
     name: 'createConversionMapping',
     method: 'POST',
     path: `${base}/conversion-mappings`,
-    summary: 'Say that a change of records counts as a conversion',
-    description: 'The app itself reports conversions: install the calls with `buildBootstrapPrompt`.',
+    summary: 'Create a conversion mapping: a change to records that counts as a conversion',
+    description: 'The app itself must report conversions. To install the calls, use `buildBootstrapPrompt`.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: changeLimit,
@@ -105,11 +109,12 @@ export const trackingRoutes = (deps: TrackingDeps): Route[] => [
     method: 'PATCH',
     path: `${base}/conversion-mappings/{mapping_id}`,
     summary: 'Change a conversion mapping; fields that are not sent, or null, keep their value',
-    description: 'An empty text clears `conversion_action_id`, `value_field` and `currency_field`.',
+    description: 'An empty string clears `conversion_action_id`, `value_field` or `currency_field`.',
     credentials: writeCredentials,
     access: mappingGuard,
     limit: changeLimit,
     body: ConversionMappingChange,
+    idempotency: 'optional',
     audits: ['ads.mapping.updated'],
     answers: { 200: ConversionMapping },
     handle: ({ db, access, body, now }) => changeMapping(db, access, body, deps.listFields, now),
@@ -122,15 +127,20 @@ export const trackingRoutes = (deps: TrackingDeps): Route[] => [
     credentials: writeCredentials,
     access: mappingGuard,
     limit: changeLimit,
+    repeat: 'safe',
     audits: ['ads.mapping.deleted'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => deleteMapping(db, access, now),
   }),
+];
+
+/** Routes that install the tag in the app and verify it. */
+const tagRoutes = (deps: TrackingDeps): Route[] => [
   route({
     name: 'getTrackingScript',
     method: 'GET',
     path: `${base}/tracking-script`,
-    summary: "Read the base tag for the pages of an app, with its account's id",
+    summary: "Read the base tag for an app's pages, with the id of its account",
     credentials: readCredentials,
     access: appAs('viewer'),
     limit: readLimit,
@@ -149,9 +159,9 @@ export const trackingRoutes = (deps: TrackingDeps): Route[] => [
     name: 'scanTracking',
     method: 'POST',
     path: `${base}/tracking-scan`,
-    summary: 'Look in the files of an app for what is missing to track conversions',
+    summary: "Find what an app's files lack for conversion tracking",
     description:
-      'Reads the published files, or the current ones if the app is not published. Changes nothing. `X-Partial-Result: gaps`: some files could not be read; `X-Warning` names them.',
+      'The scan reads the published files, or the current ones if the app is not published. It changes nothing. `X-Partial-Result: gaps` means that some files could not be read; `X-Warning` names them.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(20, 'caller+app'),
@@ -170,13 +180,14 @@ export const trackingRoutes = (deps: TrackingDeps): Route[] => [
     path: `${base}/tracking-scan/build-bootstrap-prompt`,
     summary: 'Create the conversion goals that are missing, and write the instruction that installs tracking',
     description:
-      "Goals can't be removed by this API. Send `composer_prompt` to `sendChatMessage`. With `wire_events` and enabled mappings, the call waits up to four times a second for their tags.",
+      "Goals can't be removed with this API. Send `composer_prompt` with `sendChatMessage`. With `wire_events` and enabled mappings, the request reads their tags up to five times, a second apart.",
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(10, 'caller+app'),
     work: 'outside',
     heldSeconds: 180,
     body: BootstrapRequest,
+    repeat: 'safe',
     audits: { sometimes: ['ads.goals.created'] },
     answers: { 200: BootstrapPrompt },
     refusals: [{ status: 400, code: 'platform_rejected' }, noPlatform],
@@ -187,9 +198,9 @@ export const trackingRoutes = (deps: TrackingDeps): Route[] => [
     method: 'POST',
     path: `${base}/tracking-verify`,
     summary:
-      'Verify that the published app tracks conversions, in a browser, and enable the campaigns that waited for it',
+      'Verify in a browser that the published app tracks conversions, and enable the campaigns that wait for this',
     description:
-      'Plinth does the same after an app was published, and every 15 minutes while a campaign waits. `X-Partial-Result: enabled_campaign_ids`: some campaigns are not confirmed yet. `X-Partial-Result: checks`: a check could not be decided, for example because the browser did not start, or the app changed meanwhile. The last result is kept.',
+      'Plinth does the same after an app was published, and every 15 minutes while a campaign waits. `X-Partial-Result: enabled_campaign_ids` means that some campaigns are not confirmed yet. `X-Partial-Result: checks` means that a check was inconclusive, for example because the browser did not start or the app changed during the check. The last result is then kept.',
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(10, 'caller+app'),

@@ -1,12 +1,13 @@
-// Owns the scan of an app's files for what is missing to track conversions. Only files that mention a tag are parsed, in a thread.
+// The scan for missing conversion tracking in an app's files. Only files that mention a tag are parsed, in a
+// thread.
 import type { AppAccess, AppReach } from '../../../core/auth/proofs.ts';
 import { createFairGate } from '../../../kit/fair-gate.ts';
 import { withNotes } from '../../../kit/http/answer.ts';
-import { orBusy } from '../../../kit/http/turn.ts';
+import { orBusy } from '../../../kit/http/request/turn.ts';
 import { createParseThread } from '../../../kit/parse-thread.ts';
 import type { Db } from '../../../tables.ts';
-import { isReady } from '../accounts/contract.ts';
 import { findAccount } from '../store/accounts.ts';
+import { isReady } from '../store/rows.ts';
 import { listAllMappings } from '../store/tracking.ts';
 import type { TrackingGap } from './contract.ts';
 import { findGaps, landingPage, listCalls, type ScannedFiles, type Wiring } from './gaps.ts';
@@ -14,9 +15,9 @@ import { type GoalPlatform, listGoals, readConversionId } from './goals.ts';
 import { tagWords } from './tag.ts';
 import { isPage, isScript, type TagFile, type TagUse } from './tag-use.ts';
 
-/** What visitors of an app get, or would get if it were published now. */
+/** An app's site as visitors see it, or would see it if it were published now. */
 export interface Site {
-  /** Null: the app is not published. */
+  /** Null if the app is not published. */
   readonly deploymentId: string | null;
   readonly files: readonly { readonly path: string; readonly size: number }[];
   read(path: string): Promise<Buffer | undefined>;
@@ -30,9 +31,9 @@ export interface ScanDeps<Opened extends Site = Site> {
 export interface Scan {
   readonly gaps: readonly TrackingGap[];
   readonly callsCount: number;
-  /** Files that could not be read, or not completely: too many, too large, or not to be parsed. */
+  /** Files that could not be read completely: too many, too large, or not parseable. */
   readonly unread: readonly string[];
-  /** Some of them for lack of time: another scan may read them. */
+  /** Whether some files are unread only because time ran out, so another scan may be able to read them. */
   readonly isOutOfTime: boolean;
 }
 
@@ -66,7 +67,7 @@ export async function scanTracking(db: Db, deps: ScanDeps, access: AppAccess) {
   });
 }
 
-// A scan has one file in memory, and waits for the one thread of the process.
+// A scan holds one file in memory at a time, and waits for the process's single parser thread.
 const gate = createFairGate({ inAll: 4, perOwner: 1, maxWaitingOfOwner: 20, maxWaitMs: 20_000 });
 
 export async function scanSite(site: Site, { workspace_id }: AppReach, wiring: Wiring): Promise<Scan> {
@@ -80,7 +81,7 @@ export async function scanSite(site: Site, { workspace_id }: AppReach, wiring: W
   }
 }
 
-/** `ms` is what the scan itself takes, without waiting for files of others. */
+/** `ms` limits the scan's own time, excluding the time spent waiting for other scans' files. */
 const limits = { files: 1_000, bytes: 16 * 1024 * 1024, ms: 10_000, calls: 10_000 };
 const maxParsedBytes = 2 * 1024 * 1024;
 const thread = createParseThread<TagFile, TagUse>(new URL('tag-use-thread.ts', import.meta.url));
@@ -91,7 +92,7 @@ async function readFiles({ files, read }: Site): Promise<ScannedFiles & Pick<Sca
   const [uses, unread] = [new Map<string, TagUse>(), [] as string[]];
   const left = { ...limits };
   let isOutOfTime = false;
-  // The landing page decides most, so it comes first.
+  // The landing page comes first, because most checks depend on it.
   for (const { path, size } of [...pages.toSorted(byLanding), ...scripts]) {
     left.files -= 1;
     left.bytes -= size;
@@ -117,7 +118,7 @@ interface FileReading {
   readonly isTooSlow?: boolean;
 }
 
-/** The landing page is parsed in any case, because it says which scripts it loads. */
+/** The landing page is always parsed, because it names the scripts that it loads. */
 async function readUse(path: string, read: Site['read']): Promise<FileReading> {
   const startedAt = performance.now();
   const content = await read(path);

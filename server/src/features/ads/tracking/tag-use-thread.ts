@@ -1,4 +1,4 @@
-// Runs as a thread: reads the files that it is sent, one after the other. Its owner ends it if a file takes too long.
+// Runs as a thread that reads the files sent to it one at a time. Its owner ends it if a file takes too long.
 import { parentPort } from 'node:worker_threads';
 import { readTagUse, type TagFile } from './tag-use.ts';
 

@@ -1,4 +1,4 @@
-// Owns the tests of reading what a file does with conversion tags.
+// Tests for finding conversion tags in a file.
 import { describe, expect, it } from 'vitest';
 import { renderCall, renderTag } from './tag.ts';
 import { readTagUse } from './tag-use.ts';

@@ -1,11 +1,11 @@
-// Owns finding what a file does with conversion tags, by parsing it: which tags it loads and configures, and which conversions it
-// reports. Nothing is run. Call it by `tag-use-thread.ts`, because the time that the parsers take has no limit here.
+// Finds the conversion tags in a file by parsing it: the tags that it loads and configures, and the conversions
+// that it reports. Nothing is executed. Use it through `tag-use-thread.ts`, because parsing has no time limit here.
 //
 //   <script async src="https://www.googletagmanager.com/gtag/js?id=AW-1"></script>   loads AW-1
 //   gtag('config', 'AW-1')                                                           configures AW-1
 //   window.gtag?.('event', 'conversion', { send_to: 'AW-1/abc' })                    reports AW-1/abc
 //   const goal = 'AW-1/abc'; … { send_to: goal }                                     reports AW-1/abc
-//   { send_to: goals[type] }                                                         reports something that can't be read
+//   { send_to: goals[type] }                                                         reports an unknown target
 //   <script src="/app.js">                                                           includes app.js
 import { parse as parseScript } from '@babel/parser';
 import { parse as parseHtml } from 'parse5';
@@ -18,7 +18,7 @@ export interface TagFile {
 }
 
 export interface TagCall {
-  /** Such as `AW-1/abc`. Null: computed by the script. */
+  /** A target such as `AW-1/abc`, or null if the script computes it. */
   readonly sendTo: string | null;
   readonly line: number;
 }
@@ -27,13 +27,16 @@ export interface TagUse {
   readonly loads: readonly string[];
   readonly configures: readonly string[];
   readonly calls: readonly TagCall[];
-  /** Of a page: the scripts of the app that it names, by their paths. */
+  /** The paths of the app's own scripts that a page references. */
   readonly includes: readonly string[];
-  /** False: a script could not be parsed, or there is more than is listed. */
+  /** False if a script could not be parsed or a list was truncated. */
   readonly isComplete: boolean;
 }
 
-/** Nobody writes more by hand. A file may contain a million, which would keep the process busy that compares them. */
+/**
+ * Higher than any number written by hand. A file may contain a million entries, which would block the process that
+ * compares them.
+ */
 const maxListed = 1_000;
 const listNames = ['loads', 'configures', 'calls', 'includes'] as const;
 const nothing: TagUse = { loads: [], configures: [], calls: [], includes: [], isComplete: true };
@@ -49,7 +52,7 @@ function orIncomplete(read: () => TagUse): TagUse {
   try {
     return read();
   } catch (error) {
-    // RangeError: the parsers call themselves for what is nested.
+    // The parsers recurse, so deep nesting causes a RangeError.
     if (error instanceof SyntaxError || error instanceof RangeError) return { ...nothing, isComplete: false };
     throw error;
   }
@@ -81,7 +84,7 @@ function readPage(path: string, text: string): TagUse {
   return join([{ ...nothing, loads, includes }, ...read]);
 }
 
-/** The address of a script that browsers run. */
+/** The `src` of a script that browsers execute. */
 function readSource(element: Element): string[] {
   const source = element.nodeName === 'script' ? getAttribute(element, 'src') : undefined;
   const type = getAttribute(element, 'type')?.trim().toLowerCase() ?? '';
@@ -90,7 +93,7 @@ function readSource(element: Element): string[] {
 
 const appHost = 'app.invalid';
 
-/** The path of a script of the app; undefined if it is at another host. */
+/** The path of one of the app's own scripts, or undefined if the script is on another host. */
 function toPath(source: string, page: string): string | undefined {
   const url = URL.parse(source, `https://${appHost}/${page}`);
   if (url?.host !== appHost) return undefined;
@@ -102,7 +105,7 @@ function toPath(source: string, page: string): string | undefined {
   }
 }
 
-/** `onclick` and the like, whose values are the bodies of functions. */
+/** Lists event handlers such as `onclick`, whose values are function bodies. */
 const listHandlers = ({ attrs, sourceCodeLocation }: Element) =>
   attrs
     .filter(({ name }) => name.startsWith('on'))
@@ -119,7 +122,7 @@ function readScript(text: string, firstLine: number): TagUse {
   const { program } = parseScript(text, {
     sourceType: 'unambiguous',
     attachComment: false,
-    allowReturnOutsideFunction: true, // handlers of events may contain it
+    allowReturnOutsideFunction: true, // allowed in event handlers
   });
   const nodes = [...listNodes(program as unknown as Node)];
   const constants = readConstants(nodes);
@@ -143,7 +146,7 @@ function readScript(text: string, firstLine: number): TagUse {
   };
 }
 
-/** With a stack of its own, because a script may be nested deeper than calls can be. */
+/** Uses an explicit stack, because a script may be nested too deeply for recursion. */
 function* listNodes(program: Node): Generator<Node> {
   const waiting: Node[] = [program];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -165,7 +168,7 @@ function isTagCall({ type, callee }: Node): boolean {
   return isGlobal && isNode(property) && (property.name ?? property.value) === 'gtag';
 }
 
-/** Names that are declared once, as a text, and get no other value anywhere. */
+/** The names that are declared once with a string value and never reassigned. */
 function readConstants(nodes: readonly Node[]): ReadonlyMap<string, string> {
   const declared = nodes.filter(({ type }) => type === 'VariableDeclarator');
   const changed = new Set(nodes.flatMap(listChangedNames));
@@ -179,18 +182,21 @@ function readConstants(nodes: readonly Node[]): ReadonlyMap<string, string> {
   return constants;
 }
 
-/** The names that a node gives a value to, other than by declaring one variable. Too many rather than too few. */
+/**
+ * The names that a node assigns, except by declaring a single variable. The list may contain too many names, but never
+ * too few.
+ */
 function listChangedNames(node: Node): string[] {
   const { type, id, params, param, local, left } = node;
   const isPattern = type === 'VariableDeclarator' && isNode(id) && id.type !== 'Identifier';
   const isNamed = /^(?:Function|Class)/.test(type) || isPattern;
   const isAssigned = type === 'AssignmentExpression' || /^For(?:In|Of)Statement$/.test(type);
   const targets = [
-    ...(Array.isArray(params) ? params : []), // of functions and methods
+    ...(Array.isArray(params) ? params : []), // for functions and methods
     ...(type === 'CatchClause' ? [param] : []),
     ...(type.startsWith('Import') ? [local] : []),
     ...(isNamed ? [id] : []),
-    // `goal.x = 1` gives no other value to `goal`.
+    // `goal.x = 1` does not reassign `goal`.
     ...(isAssigned && isNode(left) && !left.type.endsWith('MemberExpression') ? [left] : []),
   ];
   const names = targets.filter(isNode).flatMap((target) => [...listNodes(target)]);
@@ -198,10 +204,10 @@ function listChangedNames(node: Node): string[] {
 }
 
 const noConstants: ReadonlyMap<string, string> = new Map();
-/** Longer than any address or id. Texts that are added up again and again would fill the memory. */
+/** Longer than any address or id. Otherwise repeated concatenation could fill the memory. */
 const maxTextLength = 500;
 
-/** The text that an expression stands for, if that can be told without running it. */
+/** An expression's string value, if it can be determined without running the code. */
 function readText(node: unknown, constants = noConstants): string | undefined {
   const text = isNode(node) ? evaluate(node, constants) : undefined;
   return text === undefined || text.length > maxTextLength ? undefined : text;
@@ -222,13 +228,13 @@ function evaluate(node: Node, constants: ReadonlyMap<string, string>): string | 
   return left === undefined || right === undefined ? undefined : left + right;
 }
 
-/** `send_to` may be a text or a list of them. */
+/** `send_to` may be a string or a list of strings. */
 function readTargets(fields: Node | undefined, constants: ReadonlyMap<string, string>): (string | null)[] {
   if (fields?.type !== 'ObjectExpression') return [null];
   const field = (fields.properties as Node[]).find(({ key }) => isNode(key) && (key.name ?? key.value) === 'send_to');
   const value = field?.value;
   if (!isNode(value)) return [null];
   const values = value.type === 'ArrayExpression' ? (value.elements as unknown[]) : [value];
-  // `[,]` has a hole, which is not a goal.
+  // A hole, as in `[,]`, is not a goal.
   return values.filter(isNode).map((each) => readText(each, constants) ?? null);
 }

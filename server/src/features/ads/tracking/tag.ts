@@ -1,9 +1,9 @@
-// Owns the conversion tag as it stands in the pages of an app: its script, its address, and the call that reports a conversion.
-// Pure, also for the thread that reads files.
+// The conversion tag in an app's pages: its script, the script's address, and the call that reports a conversion.
+// Pure, so the thread that reads files can use it too.
 
 const scriptHost = 'www.googletagmanager.com';
 
-/** The base tag, for the head of every page. The id has the form of the gateway: `AW-` and digits. */
+/** The base tag for the head of every page. The gateway returns the id as `AW-` followed by digits. */
 export const renderTag = (
   conversionId: string,
 ): string => `<script async src="https://${scriptHost}/gtag/js?id=${conversionId}"></script>
@@ -14,7 +14,10 @@ export const renderTag = (
   gtag('config', '${conversionId}');
 </script>`;
 
-/** The id in the address of a tag's script; undefined if it is another address. Pages of https load nothing by http. */
+/**
+ * The id in a tag script's address, or undefined for any other address. Plain http addresses are ignored, because https
+ * pages do not load them.
+ */
 export function readTagId(address: string): string | undefined {
   if (!address.includes(scriptHost)) return undefined;
   const url = URL.parse(address, 'https://app.invalid');
@@ -22,18 +25,18 @@ export function readTagId(address: string): string | undefined {
   return url.searchParams.get('id') ?? undefined;
 }
 
-/** What a file contains if it contains anything of a tag. */
+/** Every file that uses a tag contains at least one of these words. */
 export const tagWords = ['gtag', scriptHost] as const;
 
 export interface ConversionCall {
   readonly conversionId: string;
   readonly label: string;
-  /** JavaScript expressions; empty: none. */
+  /** JavaScript expressions. Empty if there are none. */
   readonly value: string;
   readonly currency: string;
 }
 
-/** Does nothing while the tag is not loaded, for example because it was blocked. */
+/** The call does nothing if the tag is not loaded, for example because it was blocked. */
 export function renderCall({ conversionId, label, value, currency }: ConversionCall): string {
   const fields = [
     `send_to: '${conversionId}/${label}'`,

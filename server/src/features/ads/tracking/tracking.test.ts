@@ -1,4 +1,4 @@
-// Owns the tests of conversion tracking: goals, mappings, the instruction that installs it, the scan and the verification.
+// Tests for conversion tracking: goals, mappings, the bootstrap prompt, the scan and the verification.
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAdPlatform } from '../../../../../sandbox/src/ad-platform/server.ts';
@@ -10,7 +10,7 @@ import { conversionTypes } from './contract.ts';
 import { renderTag } from './tag.ts';
 
 const platform = await startAdPlatform();
-/** For what only other users of the account do. */
+/** Acts as the account's other users. */
 const client = openPlatformClient(platform);
 afterAll(async () => {
   await client.close();
@@ -50,7 +50,7 @@ const orders = {
   rls: { read: true, write: true },
 };
 
-/** With the entity Order. */
+/** Creates an app with an Order entity. */
 async function newApp() {
   const app = await world.appOf(owner, workspace);
   await world.call('PUT', `/api/apps/${app.id}/entity-schemas/Order`, { as: token, body: orders });
@@ -64,7 +64,7 @@ async function newAdvertisedApp() {
   return { app, customerId: account.body.platform_customer_id as string, accountId: account.body.id as string };
 }
 
-/** With its ten goals. Returns the label of each category, with the id: `AW-1/abc`. */
+/** Creates an app with its ten goals. Returns each category's target, such as `AW-1/abc`. */
 async function newTrackedApp() {
   const { app, accountId } = await newAdvertisedApp();
   const { conversion_id: id } = (await build(app)).body;
@@ -75,7 +75,7 @@ async function newTrackedApp() {
   return { app, accountId, id: id as string, targetOf: (category: string) => targets.get(category) ?? '' };
 }
 
-/** What the platform was sent about an account, by its own journal. */
+/** The number of requests that the platform received for an account, according to its own journal. */
 const countCalls = (customerId: string, kind: 'search' | 'mutate', query = '') =>
   platform.journal.filter(
     ({ event, call, customer_id, body }) =>
@@ -83,7 +83,7 @@ const countCalls = (customerId: string, kind: 'search' | 'mutate', query = '') =
   ).length;
 const countReads = (customerId: string) => countCalls(customerId, 'search', 'FROM conversion_action');
 
-/** All categories of all entries, sorted. */
+/** The categories in all audit entries, sorted. */
 async function listAuditedGoals(app: AppRow): Promise<string[]> {
   const path = `/api/workspace/audit-log?type=ads.goals.created&app_id=${app.id}`;
   const { items } = (await world.call('GET', path, { as: token })).body;
@@ -345,15 +345,15 @@ describe('buildBootstrapPrompt', () => {
     expect(body.composer_prompt).toContain(`send_to: 'CONVERSION_ID/LABEL_OF_ACTION_7'`);
   });
 
-  const uncertain = 'Conversion goals may have been created';
+  const uncertain = 'Some conversion goals may have been created';
   it.each([
     ['mutate', 'duplicate', 0, 200, ''],
     ['mutate', 'drop_after', 0, 200, ''],
     ['mutate', 'error_after', 0, 200, ''],
     ['mutate', 'drop_before', 0, 503, uncertain],
     ['mutate', 'error_before', 0, 503, uncertain],
-    ['mutate', 'refuse', 0, 400, 'refused to create'],
-    ['search', 'drop_before', 0, 503, 'can not be reached'],
+    ['mutate', 'refuse', 0, 400, 'rejected the conversion goals'],
+    ['search', 'drop_before', 0, 503, "can't be reached"],
     ['search', 'drop_before', 1, 503, uncertain],
   ] as const)('after the fault of %s %s (after %i) it answers %i, and can be repeated', async (...row) => {
     const [call, fault, after, status, text] = row;
@@ -530,8 +530,8 @@ describe('scanTracking', () => {
       'public/index.html': page(renderTag(id)),
       'public/broken tag.js': 'gtag(',
       'public/large.js': `gtag('${'x'.repeat(2 * 1024 * 1024)}')`,
-      'public/large-library.js': `x = '${'x'.repeat(2 * 1024 * 1024)}'`, // mentions no tag
-      'public/broken.js': 'let a = ;', // mentions no tag
+      'public/large-library.js': `x = '${'x'.repeat(2 * 1024 * 1024)}'`, // no tag in this file
+      'public/broken.js': 'let a = ;', // no tag in this file
     };
     await putFiles(world, app, files, token);
     expect(await scan(app)).toMatchObject({
@@ -548,8 +548,8 @@ describe('scanTracking', () => {
     const mapping = await map(app);
     await putFiles(world, app, { 'public/index.html': page('<script>gtag(</script>') }, token);
     expect((await scan(app)).body.gaps).toMatchObject([
-      { id: 'missing-base-tag', message: expect.stringContaining('not known'), composer_prompt: null },
-      { id: `missing-call-${mapping.id}`, message: expect.stringContaining('could be read'), composer_prompt: null },
+      { id: 'missing-base-tag', message: expect.stringContaining("can't tell"), composer_prompt: null },
+      { id: `missing-call-${mapping.id}`, message: expect.stringContaining('No readable file'), composer_prompt: null },
     ]);
   });
 
@@ -670,18 +670,22 @@ describe('verifyTracking without a browser', () => {
     await publishFiles(world, app, { 'public/index.html': page(renderTag(id)) }, token);
     const verifying = await world.db.transaction().execute(async (db) => {
       await sql`select from apps where id = ${app.id} for update`.execute(db);
-      const answer = verify(app); // waits for the row before it stores the result
+      const answer = verify(app); // blocks on the row before storing the result
       const isWaiting = async () => {
-        const { rows } = await sql`select from pg_locks where not granted`.execute(world.db);
+        const { rows } = await sql`select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(world.db);
         return rows.length > 0;
       };
-      await expect.poll(isWaiting, { interval: 20, timeout: 10_000 }).toBe(true);
+      await expect.poll(isWaiting, { interval: 20 }).toBe(true);
       await sql`update conversion_mappings set is_enabled = true where id = ${mappingId}`.execute(db);
       return { answer };
     });
     expect(await verifying.answer).toMatchObject({
       headers: { 'x-partial-result': 'checks' },
-      body: { verified: false, checks: [{ ok: false, detail: expect.stringContaining('meanwhile') }, {}, {}] },
+      body: {
+        verified: false,
+        checks: [{ ok: false, detail: expect.stringContaining('changed during the check') }, {}, {}],
+      },
     });
     expect(await isStored(app)).toBe(false);
   });

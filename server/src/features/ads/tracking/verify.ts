@@ -1,5 +1,5 @@
-// Owns verifying that the published app tracks conversions: its page is opened in a browser, its files are scanned, and its goals
-// must be published. What could be decided is stored for the launch of campaigns.
+// Verifies that the published app tracks conversions. Its page is opened in a browser, its files are scanned, and
+// its goals must be published. A conclusive result is stored for campaign launches.
 import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess, AppReach } from '../../../core/auth/proofs.ts';
@@ -9,11 +9,11 @@ import { transaction } from '../../../kit/db/database.ts';
 import { withNotes } from '../../../kit/http/answer.ts';
 import type { Db } from '../../../tables.ts';
 import { getReadyAccount } from '../accounts/account.ts';
-import type { ReadyAccount } from '../accounts/contract.ts';
 import type { RecordAudit } from '../campaigns/reading.ts';
 import { hasEnabledCampaign } from '../store/campaigns.ts';
+import type { MappingRow, ReadyAccount } from '../store/rows.ts';
 import { findCheck, listAllMappings, saveCheck, type TrackingCheck } from '../store/tracking.ts';
-import type { MappingRow, TrackingCheckItem } from './contract.ts';
+import type { TrackingCheckItem } from './contract.ts';
 import { type EnableDeps, enableWaiting, mailUnverified, waitForEnabled } from './enable.ts';
 import { landingPage, type Wiring } from './gaps.ts';
 import { findGoalOf, listGoals, readConversionId } from './goals.ts';
@@ -32,14 +32,16 @@ export interface VerifyDeps extends ScanDeps<VisitedSite> {
   readonly browser: Pick<Browser, 'checkPage'>;
 }
 
-/** `isUndecided`: another verification of the same may end otherwise, for example because the machine was busy. */
+/**
+ * `isUndecided` means that a second verification may give a different result, for example because the machine was busy.
+ */
 type CheckResult = TrackingCheckItem & { readonly isUndecided?: boolean };
 
-/** By a caller, who waits for the campaigns that are enabled because of it. */
+/** Verifies on behalf of a caller, who waits until the campaigns are enabled. */
 export async function verifyTracking(db: Db, deps: VerifyDeps & EnableDeps, access: AppAccess, now: Date) {
   const account = await getReadyAccount(db, access);
   const record: RecordAudit = (db, change) => audit(db, access, change, now);
-  const { verified, checks, isKept } = await verify(db, deps, access, account, record, now);
+  const { verified, checks, isKept } = await verify(db, deps, access, { account, record }, now);
   if (!isKept) return withNotes({ verified, checks, enabled_campaign_ids: [] }, { partial: ['checks'] });
   const enabling = verified ? await enableWaiting(db, deps, access.app, record, now) : [];
   const { ids, isComplete } = await waitForEnabled(db, deps, enabling);
@@ -50,7 +52,7 @@ export async function verifyTracking(db: Db, deps: VerifyDeps & EnableDeps, acce
 export interface Verification {
   readonly verified: boolean;
   readonly checks: TrackingCheckItem[];
-  /** False: a check could not be decided, or is about something that has changed meanwhile. Then nothing is stored. */
+  /** False if a check was inconclusive or its subject has changed in the meantime. Nothing is stored in that case. */
   readonly isKept: boolean;
 }
 
@@ -58,8 +60,7 @@ export async function verify(
   db: Db,
   deps: VerifyDeps,
   access: AppReach,
-  account: ReadyAccount,
-  record: RecordAudit,
+  { account, record }: { readonly account: ReadyAccount; readonly record: RecordAudit },
   now: Date,
 ): Promise<Verification> {
   const goals = await listGoals(deps.platform, account);
@@ -72,7 +73,7 @@ export async function verify(
   const results: CheckResult[] = [page, checkGaps(scan), checkGoals(wiring)];
   const verified = results.every(({ ok }) => ok);
   const isDecided = !results.some(({ isUndecided }) => isUndecided);
-  const isKept = isDecided && (await storeResult(db, access, site, verified, all, record, now));
+  const isKept = isDecided && (await storeResult(db, access, { site, verified, verifiedFor: all, record }, now));
   const checks = results.map(({ name, ok, detail }) => ({ name, ok, detail }));
   if (isDecided && !isKept) checks[0] = changedMeanwhile;
   return { verified: verified && isKept, checks, isKept };
@@ -81,7 +82,7 @@ export async function verify(
 const changedMeanwhile: TrackingCheckItem = {
   name: 'base_tag_on_page',
   ok: false,
-  detail: 'The app, its policy or its mappings changed meanwhile. Verify again.',
+  detail: 'The app, its policy or its mappings changed during the check. Try again.',
 };
 
 async function checkPage(
@@ -92,15 +93,16 @@ async function checkPage(
   scan: Scan,
 ): Promise<CheckResult> {
   const item = (ok: boolean, detail: string): CheckResult => ({ name: 'base_tag_on_page', ok, detail });
-  if (site.deploymentId === null) return item(false, 'The app is not published. Publish it, and verify again.');
+  if (site.deploymentId === null) return item(false, 'The app is not published. Publish it, then try again.');
   if (conversionId === '')
     return item(false, 'The advertising account has no tag yet. Call buildBootstrapPrompt first.');
   const report = await browser.checkPage({
     owner: workspace_id,
     path: site.firstPage,
     files: site.visit,
-    signal: new AbortController().signal, // the browser has a time limit of its own
-    // By http, because the page is: it may name the tag without a scheme. The scan finds a tag that has a wrong one.
+    signal: new AbortController().signal, // the browser has its own time limit
+    // The page is opened over http, so tag URLs without a scheme use http too. Tags with an explicit http scheme are
+    // caught by the scan.
     watches: (url) => readTagId(url.replace(/^http:/, 'https:')) !== undefined,
     condition: `[...window.dataLayer].some((call) => call[0] === 'config' && call[1] === ${JSON.stringify(conversionId)})`,
   });
@@ -108,7 +110,7 @@ async function checkPage(
     if (report.watched_requests === 0 || !report.condition_met)
       return item(
         false,
-        `The page does not load and configure the tag ${conversionId}. Install it, or allow it in the page's policy, and publish.`,
+        `The page does not load and configure the tag ${conversionId}. Install the tag, or allow it in the page's policy, then publish the app.`,
       );
     const detail = `The page loads the tag ${conversionId}.`;
     return item(true, site.isSandboxed ? `${detail} ${noCookies}` : detail);
@@ -120,35 +122,33 @@ async function checkPage(
   );
   return item(
     !lacksTag,
-    'This installation has no browser: the published files were read, and the page was not opened.',
+    'This installation has no browser, so Plinth checked the published files without opening the page.',
   );
 }
 
 const noCookies =
-  "Pages below /p/ have no cookies, so the tag can't remember the click on an ad. Ask the operator for a domain of apps.";
+  "Pages under /p/ can't use cookies, so the tag can't remember ad clicks. Ask the operator to set up a domain for apps.";
 const policyUnknown =
-  "This installation has no browser, and the app has a Content-Security-Policy: it can't be seen whether that lets the tag load.";
+  "This installation has no browser, so Plinth can't check whether the app's Content-Security-Policy allows the tag to load.";
 
 type FailureReason = Exclude<Extract<PageReport, { outcome: 'unavailable' }>['reason'], 'not_configured'>;
 
 const failures: Readonly<Record<FailureReason, string>> = {
   timeout:
-    'The page was not loaded in time. It may contain an endless loop, or the server is busy. Try again in a moment.',
+    'The page did not load in time. It may contain an infinite loop, or the server may be busy. Try again in a moment.',
   crashed: 'The browser crashed. The page may use too much memory. Try again in a moment.',
-  not_started: 'The browser did not start. Ask the operator.',
-  busy: 'Too many pages are being looked at. Try again in a moment.',
+  not_started: 'The browser did not start. Contact the operator.',
+  busy: 'Too many pages are being checked right now. Try again in a moment.',
   cancelled: 'The server is shutting down. Try again in a moment.',
 };
 
 function checkGaps({ gaps, unread, isOutOfTime }: Scan): CheckResult {
   const errors = gaps.filter(({ severity }) => severity === 'error').length;
   const item = (ok: boolean, detail: string): CheckResult => ({ name: 'no_error_gaps', ok, detail });
-  if (isOutOfTime)
-    return { ...item(false, 'The scan did not get through all files in time. Try again later.'), isUndecided: true };
+  if (isOutOfTime) return { ...item(false, 'The scan did not finish in time. Try again later.'), isUndecided: true };
   if (errors > 0)
     return item(false, `The scan found ${errors} ${errors === 1 ? 'error' : 'errors'}. Call scanTracking to see them.`);
-  if (unread.length > 0)
-    return item(false, 'Some files could not be read by the scan. Call scanTracking to see which.');
+  if (unread.length > 0) return item(false, 'The scan could not read some files. Call scanTracking to list them.');
   return item(true, 'The scan found no errors.');
 }
 
@@ -157,27 +157,34 @@ function checkGoals({ goals, mappings }: Wiring): TrackingCheckItem {
   const ok = missing.length === 0;
   const published =
     mappings.length === 0
-      ? 'No mapping is enabled, so no goal is needed.'
-      : 'The goals of all enabled mappings are published.';
+      ? 'No mappings are enabled, so no goals are needed.'
+      : 'The goals for all enabled mappings are published.';
   const detail = ok
     ? published
-    : `The goals of ${missing.length} of ${mappings.length} enabled mappings have no published tag yet. Try again in a minute.`;
+    : `The goals for ${missing.length} of ${mappings.length} enabled mappings have no published tag yet. Try again in a minute.`;
   return { name: 'goal_published', ok, detail };
 }
 
-/** Returns false if the deployment, its policy or mappings changed meanwhile: the result would be about something else. */
+/** Returns false if the deployment, its policy or the mappings have changed since the verification. */
 function storeResult(
   db: Db,
   access: AppReach,
-  site: VisitedSite,
-  verified: boolean,
-  verifiedFor: readonly MappingRow[],
-  record: RecordAudit,
+  {
+    site,
+    verified,
+    verifiedFor,
+    record,
+  }: {
+    readonly site: VisitedSite;
+    readonly verified: boolean;
+    readonly verifiedFor: readonly MappingRow[];
+    readonly record: RecordAudit;
+  },
   now: Date,
 ): Promise<boolean> {
   const { id } = access.app;
   return transaction(db, async (db) => {
-    const app = await lockApp(db, access); // as all changes of the three do
+    const app = await lockApp(db, access); // every change to the deployment, policy or mappings takes this lock
     const isPresent =
       app.live_deployment_id === site.deploymentId &&
       (await site.hasPresentPolicy(db)) &&

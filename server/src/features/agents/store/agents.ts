@@ -1,4 +1,4 @@
-// Owns the queries on the table `agents`: the settings that an agent has beyond those of any app.
+// The queries on the table `agents`, which contains the settings that only agents have.
 import { sql } from 'kysely';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { selectAppList } from '../../../core/identity/app-list.ts';
@@ -17,11 +17,11 @@ export const findAgent = (db: Db, { workspace_id, id }: RowKey): Promise<AgentSe
     .executeTakeFirst();
 
 export interface AgentKey extends RowKey {
-  /** The owner of the app that uses the agent. Null: only an agent that the workspace sees. */
+  /** The owner of the app that uses the agent. If null, only agents that are visible to the workspace are found. */
   readonly owner_id: string | null;
 }
 
-/** An agent that another app of the workspace may use: one that the workspace sees, or that has the same owner. */
+/** Finds an agent that another app in the workspace may use: it is visible to the workspace, or has the same owner. */
 export const findUsableAgent = (db: Db, { workspace_id, id, owner_id }: AgentKey): Promise<AgentSettings | undefined> =>
   db
     .selectFrom('apps')

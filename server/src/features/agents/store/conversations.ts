@@ -1,4 +1,4 @@
-// Owns the queries on conversations. Callers reach only their own.
+// The queries on conversations. Callers can access only their own conversations.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { idOrNull, newId } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
@@ -21,7 +21,7 @@ export const listConversations = (db: Db, access: AppAccess) => selectConversati
 export const findConversation = (db: Db, access: AppAccess, id: string) =>
   selectConversations(db, access).where('id', '=', idOrNull(id)).executeTakeFirst();
 
-/** Returns undefined if there is one already. */
+/** Returns undefined if the conversation already exists. */
 export const insertConversation = (db: Db, { app, caller }: AppAccess, metadata: object, now: Date) =>
   db
     .insertInto('agent_conversations')
@@ -44,6 +44,8 @@ const selectConversation = (db: Db, { workspace_id, id }: RowKey) =>
 export const findConversationById = (db: Db, conversation: RowKey) =>
   selectConversation(db, conversation).executeTakeFirst();
 
-/** Locked before the credit pool by everybody who starts or ends a turn, so that the two locks can't deadlock. */
+/**
+ * Every transaction that starts or ends a turn takes this lock before locking the credit pool, so they can't deadlock.
+ */
 export const lockConversation = (db: Db, conversation: RowKey) =>
   selectConversation(db, conversation).forUpdate().executeTakeFirst();

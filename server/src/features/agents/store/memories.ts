@@ -1,11 +1,11 @@
-// Owns the queries on what agents remember.
+// The queries on agents' memories.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
 import type { ConversationRow, MemoryRow } from '../contract.ts';
 
-/** The agent's memories about one person, and its global ones. */
+/** The agent's memories about a user, and its global memories. */
 const selectMemories = (db: Db, workspace_id: string, app_id: string, user_id: string) =>
   db
     .selectFrom('agent_memories')
@@ -30,7 +30,7 @@ export const findMemory = (db: Db, access: AppAccess, id: string) =>
 export const listMemoriesFor = (db: Db, { workspace_id, app_id, user_id }: ConversationRow) =>
   selectMemories(db, workspace_id, app_id, user_id).orderBy('id').execute();
 
-/** What the agent remembers for everyone. */
+/** The agent's global memories. */
 export const listSharedMemories = (
   db: Db,
   { workspace_id, id }: { readonly workspace_id: string; readonly id: string },

@@ -1,4 +1,4 @@
-// Owns the queries on the messages of a conversation.
+// The queries on a conversation's messages.
 import { sql } from 'kysely';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
@@ -9,7 +9,7 @@ import type { RowKey } from './row-key.ts';
 const selectMessages = (db: Db, { workspace_id, id }: RowKey) =>
   db.selectFrom('agent_messages').where('workspace_id', '=', workspace_id).where('conversation_id', '=', id);
 
-/** The newest messages, or the newest before the message `before`. Oldest first. */
+/** Returns the newest messages, or the newest before the message `before`. The result is sorted oldest first. */
 export async function listMessages(db: Db, conversation: RowKey, { limit, before }: ConversationQuery) {
   let page = selectMessages(db, conversation).selectAll().orderBy('position', 'desc').limit(limit);
   if (before !== undefined) {
@@ -67,7 +67,7 @@ export async function removeMessage(db: Db, { conversation }: ConversationAccess
   return numDeletedRows > 0n;
 }
 
-/** The last visible messages up to and including the one at position `upTo`. Oldest first. */
+/** Returns the last visible messages up to and including position `upTo`, oldest first. */
 export async function listRecentMessages(db: Db, conversation: RowKey, upTo: number, limit: number) {
   const page = selectMessages(db, conversation)
     .where('position', '<=', upTo)
@@ -78,7 +78,7 @@ export async function listRecentMessages(db: Db, conversation: RowKey, upTo: num
   return (await page.execute()).reverse();
 }
 
-/** The size of the last messages, without reading them. */
+/** Returns the last messages' combined size without loading their content. */
 export async function countRecentBytes(db: Db, conversation: RowKey, limit: number): Promise<number> {
   const recent = selectMessages(db, conversation)
     .select('content')

@@ -1,5 +1,5 @@
-// Owns the key by which the stores of agents find rows.
+// The row key used by the agent stores.
 import type { AppRow } from '../../../core/auth/proofs.ts';
 
-/** A row of a tenant table: its workspace and its id. */
+/** The key of a tenant table's row: its workspace and its id. */
 export type RowKey = Pick<AppRow, 'workspace_id' | 'id'>;

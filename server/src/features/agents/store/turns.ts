@@ -1,6 +1,7 @@
-// Owns the queries on turns, the queue table of replies.
+// The queries on turns, which form the queue of replies.
 import { type Selectable, sql } from 'kysely';
 import { removeDeltas } from '../../../core/turns/deltas.ts';
+import { purge } from '../../../kit/background/purge.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { idOrNull, newId } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
@@ -74,12 +75,9 @@ export async function saveTurnEnd(db: Db, { workspace_id, id }: RowKey, reply_id
 
 const turnsKeptMs = 2 * 24 * 60 * 60 * 1000;
 
-const maxRemovedAtOnce = 5_000;
-
-/** Removes turns that no Idempotency-Key can refer to any more. Returns how many. */
-export async function removeOldTurns(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from agent_turns where id in (
-    select id from agent_turns where due_at is null and created_date < ${new Date(now.getTime() - turnsKeptMs)}
-    limit ${maxRemovedAtOnce} for update skip locked)`.execute(db);
-  return Number(numAffectedRows ?? 0);
-}
+/** Removes turns that can no longer be found by an Idempotency-Key. Returns how many were removed. */
+export const removeOldTurns = (db: Db, now: Date): Promise<number> =>
+  purge(db, {
+    table: 'agent_turns',
+    where: sql`due_at is null and created_date < ${new Date(now.getTime() - turnsKeptMs)}`,
+  });

@@ -1,7 +1,7 @@
-// Owns the fields of events that a filter or a metric may name (docs/api/analytics.md#fields).
+// The event fields that a filter or a metric may name (docs/api/analytics.md#fields).
 import { isStorableText } from '../../../kit/text.ts';
 
-/** By their names in the API. */
+/** The columns, as named in the API. */
 const columnNames = [
   'event_id',
   'user_id',
@@ -14,13 +14,15 @@ const columnNames = [
 ] as const;
 export type ColumnName = (typeof columnNames)[number];
 
-/** A value that every event has, or one of the properties that the app itself sends. */
+/** A field that every event has, or a property that the app sends. */
 export type EventField = { readonly column: ColumnName } | { readonly property: string };
 
 const propertyPrefix = 'properties.';
 const maxKeyLength = 64;
 
-/** Undefined if no event can have the field. All after `properties.` is the key, which may have dots. */
+/**
+ * Returns undefined if no event can have the field. The key is everything after `properties.`, and may contain dots.
+ */
 export function parseField(name: string): EventField | undefined {
   const column = columnNames.find((each) => each === name);
   if (column !== undefined) return { column };

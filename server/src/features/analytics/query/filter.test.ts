@@ -1,4 +1,4 @@
-// Owns the tests of parsing filters: what they mean, and where their faults are.
+// Tests what filters mean, and where their faults are reported.
 import { describe, expect, it } from 'vitest';
 import { parseFilter } from './filter.ts';
 

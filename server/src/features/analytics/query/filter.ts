@@ -1,4 +1,4 @@
-// Owns the filter `q` of the reads: parses it from JSON within bounds, with every fault at its path
+// The filter `q`: parsing it from JSON within limits, and reporting every fault with its path
 // (docs/api/analytics.md#filters).
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText, parseTime } from '../../../kit/text.ts';
@@ -7,13 +7,16 @@ import { type EventField, isTime, parseField } from './field.ts';
 export type Scalar = string | number | boolean | null;
 export type Comparator = 'gt' | 'gte' | 'lt' | 'lte';
 
-/** `eq` null is true if the event has no value. Times are texts in the API's own form. */
+/** An `in` check that lists null is also true if the event has no value. Times are in the API's text format. */
 export type Check =
   | { readonly op: 'in'; readonly values: readonly Scalar[] }
   | { readonly op: Comparator; readonly value: string | number }
   | { readonly op: 'contains'; readonly text: string };
 
-/** Either true or false for an event: where a check does not apply to a value, it is false, and its negation true. */
+/**
+ * A filter is either true or false for an event. A check that does not apply to a value is false, so its negation is
+ * true.
+ */
 export type Filter =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Filter[] }
   | { readonly kind: 'not'; readonly part: Filter }
@@ -38,7 +41,7 @@ interface ParseState {
   nodeCount: number;
 }
 
-/** Undefined: faults were recorded. */
+/** Undefined if there were faults. */
 type Parsed<T> = T | undefined;
 
 /** Parses `q`. Every event matches `{}`. */
@@ -70,10 +73,10 @@ function parseEntry(state: ParseState, key: string, json: unknown, loc: Loc, dep
   if (key === 'not') return negate(parseCondition(state, json, loc, depth + 1));
   const field = parseField(key);
   if (field === undefined)
-    return refuse(state, loc, 'unknown_field', 'is not a field of events, nor one of and, or, not');
+    return refuse(state, loc, 'unknown_field', 'is neither an event field nor one of and, or, not');
   if (!isObject(json)) return refuse(state, loc, 'dict_type', 'must be an object such as {"eq": "a value"}');
   const entries = Object.entries(json);
-  if (entries.length === 0) return refuse(state, loc, 'too_short', 'must have at least 1 operator');
+  if (entries.length === 0) return refuse(state, loc, 'too_short', 'must contain at least one operator');
   return joinWithAnd(entries.map(([name, value]) => parseTest(state, field, name, value, [...loc, name])));
 }
 
@@ -84,7 +87,7 @@ function parseTest(state: ParseState, field: EventField, operator: string, json:
       state,
       loc,
       'unsupported_operator',
-      `must be one of ${operators.join(', ')}; contains is not for timestamps`,
+      `must be one of ${operators.join(', ')}; contains can't be used with timestamps`,
     );
   const check = parseCheck(state, field, operator, json, loc);
   const filter: Parsed<Filter> = check && { kind: 'check', field, check };
@@ -115,7 +118,7 @@ function parseCheck(state: ParseState, field: EventField, operator: Operator, js
   }
 }
 
-/** Properties have values of any type. All other fields are texts, of which `timestamp` is a time. */
+/** Properties can have values of any type. All other fields are strings, and `timestamp` is a time. */
 function parseScalar(state: ParseState, field: EventField, json: unknown, loc: Loc): Parsed<Scalar> {
   if (json === null) return null;
   if (typeof json === 'string') {
@@ -138,7 +141,7 @@ function checkText(state: ParseState, text: string, loc: Loc): boolean {
   if (text.length > maxTextLength)
     refuse(state, loc, 'string_too_long', `must have at most ${maxTextLength} characters`);
   else if (!isStorableText(text))
-    refuse(state, loc, 'string_pattern_mismatch', 'must be well-formed text without NUL characters');
+    refuse(state, loc, 'string_pattern_mismatch', 'must be valid Unicode text without NUL characters');
   else return true;
   return false;
 }
@@ -157,11 +160,11 @@ function parseList<T>(
   return items.length === json.length ? items : undefined;
 }
 
-/** Counts one node more. Returns false beyond the limit, and records a fault at the first node beyond it. */
+/** Counts one more node. Returns false once the limit is exceeded, and records a fault at the first excess node. */
 function countNode(state: ParseState, loc: Loc): boolean {
   state.nodeCount += 1;
   if (state.nodeCount === maxNodes + 1)
-    refuse(state, loc, 'value_error', `must have at most ${maxNodes} conditions and tests in total`);
+    refuse(state, loc, 'value_error', `must contain at most ${maxNodes} conditions and tests in total`);
   return state.nodeCount <= maxNodes;
 }
 

@@ -1,11 +1,11 @@
-// Owns writing filters and fields as SQL over the alias `e` of analytics_events. Names of properties and all values are
-// bound as parameters; no part of the text comes from a caller.
+// Writes filters and fields as SQL, in which `e` stands for analytics_events. Property names and all values are
+// bound as parameters, so no part of the text comes from a caller.
 import type { ColumnName, EventField } from './field.ts';
 import type { Check, Comparator, Filter, Scalar } from './filter.ts';
 
 export interface SqlParameters {
   readonly values: unknown[];
-  /** Adds the value and returns its placeholder: `$1`. */
+  /** Adds the value and returns its placeholder, such as `$1`. */
   bind(value: unknown): string;
 }
 
@@ -14,7 +14,7 @@ export function newParameters(): SqlParameters {
   return { values, bind: (value) => `$${values.push(value)}` };
 }
 
-/** True for the events that match, and false or null for others. */
+/** The condition is true for matching events, and false or null for others. */
 export function writeFilter(filter: Filter, params: SqlParameters): string {
   switch (filter.kind) {
     case 'check':
@@ -64,7 +64,7 @@ function writeColumnCheck(column: ColumnName, check: Check, params: SqlParameter
 const uuidForm = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const isUuid = (value: Scalar): boolean => typeof value === 'string' && uuidForm.test(value);
 
-/** A property that is null counts as missing. Only values of the same type are equal, less or greater. */
+/** A null property counts as missing. Only values with the same type can be compared. */
 function writePropertyCheck(key: string, check: Check, params: SqlParameters): string {
   const value = writeProperty(key, params);
   const isOfType = (type: 'string' | 'number') => `jsonb_typeof(${value}) = '${type}'`;
@@ -86,13 +86,13 @@ function writePropertyCheck(key: string, check: Check, params: SqlParameters): s
 
 const writeProperty = (key: string, params: SqlParameters): string => `(e.properties->${params.bind(key)}::text)`;
 
-// This collation folds case by Unicode, as JavaScript does, whatever the database's locale.
+// This collation folds case by Unicode rules, as JavaScript does, whatever the database's locale.
 const writeLower = (text: string): string => `lower(${text} collate "und-x-icu")`;
 
 const writeContains = (text: string, part: string, params: SqlParameters): string =>
   `strpos(${writeLower(text)}, ${writeLower(`${params.bind(part)}::text`)}) > 0`;
 
-/** A field's value as it is stored, to count or compare; null if the event has none. */
+/** A field's value as stored, for counting or comparing. Null if the event has no value. */
 export const writeValue = (field: EventField, params: SqlParameters): string =>
   'column' in field ? columns[field.column].name : `nullif(${writeProperty(field.property, params)}, 'null')`;
 
@@ -105,7 +105,7 @@ export function writeJsonValue(field: EventField, params: SqlParameters): string
 
 const writeIsoTime = (time: string): string => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** A field's value as a number; null if it is not one. */
+/** A field's value as a number, or null if it is not a number. */
 export function writeNumber(field: EventField, params: SqlParameters): string {
   if ('column' in field) return 'null::numeric';
   const value = writeProperty(field.property, params);

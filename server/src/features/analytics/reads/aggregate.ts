@@ -1,4 +1,4 @@
-// Owns aggregating events: metrics over time, as JSON or as a chart, and the most frequent values of fields.
+// Aggregates events: metrics over time, as JSON or as a chart, and the most frequent field values.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { Answer, type Notes, noNotes, withNotes } from '../../../kit/http/answer.ts';
 import { hold } from '../../../kit/process-time.ts';
@@ -12,7 +12,7 @@ import { aggregateByField, aggregateOverTime, type TimeRow } from './store.ts';
 const defaultDays = 30;
 const defaultMaxBuckets = 100;
 
-/** Answers with an image if the request accepts one. */
+/** Responds with an image if the request accepts one. */
 export async function aggregateTime(db: Db, access: AppAccess, sent: TimeAggregation, accept: unknown, now: Date) {
   const { event_name, q, metrics, bucket_size_ms, max_buckets = defaultMaxBuckets } = sent;
   const range = resolveRange(sent, defaultDays, now);
@@ -23,7 +23,7 @@ export async function aggregateTime(db: Db, access: AppAccess, sent: TimeAggrega
   const shown = { ...aggregate, buckets: aggregate.buckets.slice(-max_buckets) };
   if (!String(accept ?? '').includes('image/svg+xml')) return withNotes(shown, notes);
   const image = hold(() => drawChart(describeChart(sent, range, interval, shown)));
-  return new Answer(image as never, notes, 200, 'image/svg+xml'); // sent unchanged, not as the declared JSON
+  return new Answer(image as never, notes, 200, 'image/svg+xml'); // sent as it is, although the declared type is JSON
 }
 
 function presentTime(rows: readonly TimeRow[], metrics: readonly TimeMetric[], interval: Interval): TimeAggregate {
@@ -58,7 +58,7 @@ function describeChart(
       const skippedCount = skipped[name] ?? 0;
       return {
         name,
-        meaning: skippedCount === 0 ? meaning : `${meaning}, ${skippedCount} not numbers`,
+        meaning: skippedCount === 0 ? meaning : `${meaning}, ${skippedCount} not numeric`,
         isAmount: amounts.includes(fn),
         total: total[name] ?? null,
       };

@@ -1,4 +1,4 @@
-// Owns the tests of the chart, and draws the picture of docs/api/analytics.md (`npx vitest run PATH --update`).
+// Tests the chart, and draws the image in docs/api/analytics.md (`npx vitest run PATH --update`).
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { type Chart, drawChart } from './chart.ts';

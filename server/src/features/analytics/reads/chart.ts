@@ -1,14 +1,14 @@
-// Owns drawing metrics over time as an SVG image: one panel per metric, with a common axis of time. It has no script and
-// refers to nothing outside of itself; every text in it is escaped.
+// Draws metrics over time as an SVG image, with one panel per metric and a shared time axis. The image contains
+// no scripts and no external references, and all its text is escaped.
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { line } from 'd3-shape';
 import { countBuckets, findBucketStart, type Interval, type TimeRange } from './intervals.ts';
 
 export interface ChartMetric {
   readonly name: string;
-  /** What the metric is, such as `avg of properties.price`. */
+  /** What the metric measures, such as `avg of properties.price`. */
   readonly meaning: string;
-  /** Amounts are drawn as bars. Other values, such as averages, are drawn as a line. */
+  /** Amounts are drawn as bars, and other values, such as averages, as a line. */
   readonly isAmount: boolean;
   readonly total: number | null;
 }
@@ -30,7 +30,7 @@ const width = 760;
 const margin = { left: 60, right: 32, top: 58, bottom: 38 };
 const plot = { width: width - margin.left - margin.right, height: 104, heading: 56 };
 const panelHeight = plot.heading + plot.height;
-/** With more buckets than this, only the largest value has a label. */
+/** If there are more buckets than this, only the largest value is labelled. */
 const maxLabels = 14;
 const maxTimeTicks = 10;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -77,7 +77,7 @@ text { font: 11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill
 .dot { fill: var(--mark); }
 `;
 
-/** Whole buckets, so that the first and the last are as wide as the others. */
+/** The axis covers whole buckets, so the first and last buckets are as wide as the others. */
 function createTimeAxis({ range, interval }: Chart) {
   const start = findBucketStart(range.start.getTime(), interval);
   return scaleUtc()
@@ -86,7 +86,7 @@ function createTimeAxis({ range, interval }: Chart) {
 }
 type TimeAxis = ReturnType<typeof createTimeAxis>;
 
-/** The values of one metric, at the middle of their buckets. Buckets without a value are left out. */
+/** One metric's value, drawn in the middle of its bucket. Buckets without a value have no mark. */
 interface Mark {
   readonly start: Date;
   readonly x: number;
@@ -124,7 +124,7 @@ function listMarks({ buckets, interval }: Chart, { name }: ChartMetric, axis: Ti
   });
 }
 
-/** The distance of two larger numbers would be infinite. */
+/** The difference between larger numbers could be infinite. */
 const maxDrawable = 1e300;
 const toDrawable = (value: number): number => Math.max(-maxDrawable, Math.min(maxDrawable, value));
 
@@ -142,7 +142,7 @@ function drawBars(marks: readonly Mark[], y: ValueAxis, interval: Interval, axis
   });
 }
 
-/** The line is broken where buckets have no value. */
+/** The line is interrupted where buckets have no value. */
 function drawLine(marks: readonly Mark[], y: ValueAxis, interval: Interval, axis: TimeAxis): string[] {
   const path = line<Mark | null>()
     .defined((mark) => mark !== null)
@@ -163,7 +163,7 @@ function drawLine(marks: readonly Mark[], y: ValueAxis, interval: Interval, axis
   ];
 }
 
-/** What browsers show beside the pointer. */
+/** The tooltip that browsers show next to the pointer. */
 const drawTip = ({ start, value }: Mark): string => `<title>${formatTime(start)} UTC: ${formatValue(value)}</title>`;
 
 function drawLabels(marks: readonly Mark[], y: ValueAxis): string[] {
@@ -190,7 +190,7 @@ function drawTimeAxis({ interval, range }: Chart, axis: TimeAxis, top: number): 
     .join('\n');
 }
 
-/** Round hours, or the days at their beginning. */
+/** Places ticks at full hours or at midnight. */
 function listClockTicks(axis: TimeAxis) {
   const [start = 0, end = 0] = axis.domain().map(Number);
   const hasHours = end - start <= 3 * dayMs;
@@ -200,7 +200,7 @@ function listClockTicks(axis: TimeAxis) {
   });
 }
 
-/** The day on which a bucket begins, below the middle of the bucket. */
+/** Shows the day on which a bucket begins, below the middle of the bucket. */
 function listBucketTicks(range: TimeRange, interval: Interval, axis: TimeAxis) {
   const count = countBuckets(range, interval);
   const step = Math.ceil(count / maxTimeTicks);
@@ -245,7 +245,7 @@ const escapes: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Also replaces the characters that no XML document may contain. */
+/** Also replaces characters that are not allowed in XML. */
 const escapeText = (text: string): string =>
   text
     .toWellFormed()

@@ -1,4 +1,4 @@
-// Owns listing the names of an app's events, and the events themselves.
+// Lists an app's events and their names.
 import type { z } from 'zod';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Cursors } from '../../../kit/http/cursor.ts';
@@ -8,7 +8,7 @@ import type { AnalyticsEvent, EventName, EventsQuery } from './contract.ts';
 import { clampRange, findOldest, resolveRange } from './range.ts';
 import { type EventNameRow, type EventRow, listEventNames, listEvents } from './store.ts';
 
-/** The names of the events of the last 60 days. */
+/** Lists the names of events from the last 60 days. */
 export async function listNames(
   db: Db,
   access: AppAccess,
@@ -31,10 +31,10 @@ const presentName = ({ event_name, count, last_seen }: EventNameRow): z.input<ty
 
 const defaultDays = 7;
 const defaultLimit = 100;
-/** All other requests wait while a page is parsed and written. */
+/** All other requests wait while a page is being parsed and written. */
 const maxPageBytes = 1024 * 1024;
 
-/** A cursor contains the times of the first page, which may have been relative to the time of that request. */
+/** A cursor contains the first page's time range, because its defaults depend on the time of that request. */
 export async function queryEvents(db: Db, access: AppAccess, cursors: Cursors, query: EventsQuery, now: Date) {
   const { limit = defaultLimit, cursor, start_time, end_time, event_name, q } = query;
   const filters = [event_name, start_time ?? null, end_time ?? null, q ?? null];

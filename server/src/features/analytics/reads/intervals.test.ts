@@ -1,4 +1,4 @@
-// Owns the tests of the intervals of buckets.
+// Tests choosing an interval, and where its buckets begin.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseInterval, countBuckets, findBucketStart, intervals } from './intervals.ts';

@@ -1,4 +1,4 @@
-// Owns the intervals of buckets: which one a request gets, and where its buckets begin
+// Bucket intervals: choosing one for a request, and finding where its buckets begin
 // (docs/api/analytics.md#buckets).
 
 const hourMs = 60 * 60 * 1000;
@@ -6,10 +6,10 @@ const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
 
 export interface Interval {
-  /** As callers see it. */
+  /** The name that callers see. */
   readonly name: string;
   readonly sizeMs: number;
-  /** A time at which a bucket begins, in milliseconds since 1970. */
+  /** The time at which one of the buckets begins, in milliseconds since 1970. */
   readonly originMs: number;
 }
 
@@ -20,7 +20,7 @@ const hours = (count: number): Interval => ({ name: `${count}h`, sizeMs: count *
 const days = (count: number): Interval => ({ name: `${count}d`, sizeMs: count * dayMs, originMs: 0 });
 const weeks = (count: number): Interval => ({ name: `${count}w`, sizeMs: count * weekMs, originMs: firstMonday });
 
-/** From the smallest to the largest. */
+/** All intervals, from the smallest to the largest. */
 export const intervals: readonly [Interval, ...Interval[]] = [
   hours(1),
   ...[2, 3, 4, 6, 8, 12].map(hours),
@@ -29,15 +29,16 @@ export const intervals: readonly [Interval, ...Interval[]] = [
   days(30),
 ];
 
-/** From `start` up to, but not including, `end`. */
+/** A time range that includes `start` but not `end`. */
 export interface TimeRange {
   readonly start: Date;
   readonly end: Date;
 }
 
 /**
- * The largest interval that is not larger than `sizeMs`, at least an hour; then the first from there on that has at most
- * `maxBuckets` in the range. The largest of all is returned even if it has more. Without a size, the smallest that fits.
+ * Starts with the largest interval that is at most `sizeMs`, or with one hour if there is none. From there, returns the
+ * first interval with at most `maxBuckets` buckets in the range, or else the largest interval. Without a size, the
+ * result is the smallest interval that fits.
  *
  *   5 h, 100 buckets, two days      4h    12 or 13 buckets
  *   1 h, 100 buckets, thirty days   8h    90 or 91 buckets
@@ -49,7 +50,7 @@ export function chooseInterval(range: TimeRange, sizeMs: number | undefined, max
   return candidates.find((interval) => countBuckets(range, interval) <= maxBuckets) ?? (candidates.at(-1) as Interval);
 }
 
-/** How many buckets the range touches. Only a part of the first and the last may be in the range. */
+/** The number of buckets that overlap the range, which may contain only part of the first and last buckets. */
 export function countBuckets({ start, end }: TimeRange, interval: Interval): number {
   const first = findBucketStart(start.getTime(), interval);
   return Math.max(0, Math.ceil((end.getTime() - first) / interval.sizeMs));

@@ -1,10 +1,10 @@
-// Owns the time that a read is about: its defaults and its bounds.
+// A read's time range: its defaults and limits.
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import type { TimeRange } from './intervals.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const keptDays = 60;
-/** A caller's clock may differ from ours, and a request takes time to arrive. */
+/** A caller's clock may differ from ours, and requests take time to arrive. */
 const toleranceMs = 60_000;
 
 interface SentRange {
@@ -12,12 +12,12 @@ interface SentRange {
   readonly end_time?: Date | undefined;
 }
 
-/** The time before which there are no events any more. Some of them may still be stored. */
+/** The start of the period for which events are kept. Some older events may still be stored. */
 export const findOldest = (now: Date): Date => new Date(now.getTime() - keptDays * dayMs);
 
 /**
- * The range, which begins at the oldest event if the caller's begins a moment before. Throws a ValidationError if a part
- * of it is longer ago than events are kept: an empty answer would say that there were none.
+ * Resolves the range. If it begins slightly before the period for which events are kept, it is cut. If it begins much
+ * earlier, throws a ValidationError, because an empty response would suggest that there were no events.
  */
 export function resolveRange({ start_time, end_time }: SentRange, defaultDays: number, now: Date): TimeRange {
   const oldest = findOldest(now);
@@ -33,7 +33,7 @@ export function resolveRange({ start_time, end_time }: SentRange, defaultDays: n
   return { start: start < oldest ? oldest : start, end };
 }
 
-/** The part of a range that an earlier page has begun with of which events are still kept. */
+/** Returns the part of an earlier page's range for which events are still kept. */
 export function clampRange({ start, end }: TimeRange, now: Date): TimeRange {
   const oldest = findOldest(now);
   return { start: start < oldest ? oldest : start, end };
@@ -41,7 +41,7 @@ export function clampRange({ start, end }: TimeRange, now: Date): TimeRange {
 
 const startTooOld: Fault = {
   loc: ['body', 'start_time'],
-  msg: 'must be in the last 60 days, for which events are kept',
+  msg: 'must be within the last 60 days; older events are not kept',
   type: 'value_error',
 };
 const endTooOld: Fault = { ...startTooOld, loc: ['body', 'end_time'] };

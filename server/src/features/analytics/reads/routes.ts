@@ -1,7 +1,7 @@
-// Owns the HTTP contract of reading events.
+// The HTTP contract for reading events.
 import { readCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { appAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../../kit/http/cursor.ts';
 import { media } from '../../../kit/http/operation.ts';
@@ -23,7 +23,7 @@ export interface ReadDeps {
   readonly cursors: Cursors;
 }
 
-/** A POST that reads: filters have no place in a URL. */
+/** Most reads use POST, because filters don't belong in a URL. */
 const reads = {
   credentials: readCredentials,
   access: appAs('viewer'),
@@ -65,7 +65,7 @@ export const readRoutes = ({ cursors }: ReadDeps): Route[] => [
     method: 'POST',
     path: '/api/apps/{app_id}/analytics/aggregate/time',
     summary: 'Count, add up or average events over time, as JSON or as a chart',
-    description: 'With `Accept: image/svg+xml`, the answer is an image.',
+    description: 'With `Accept: image/svg+xml`, the response is a chart as an SVG image.',
     body: TimeAggregation,
     audits: 'nothing',
     answers: { 200: TimeAggregate },

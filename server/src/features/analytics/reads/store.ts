@@ -1,4 +1,4 @@
-// Owns the queries of the reads. Each is one statement over the events of one app, with a limit on its time.
+// The read queries. Each is a single statement over one app's events, with a time limit.
 import { CompiledQuery } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { withTimeLimit } from '../../../kit/db/database.ts';
@@ -20,7 +20,7 @@ import type { Interval, TimeRange } from './intervals.ts';
 
 const readLimitMs = 5_000;
 
-/** Which events a read is about. */
+/** The events that a read covers. */
 export interface Selection {
   readonly event_name?: string | undefined;
   readonly q?: Filter | undefined;
@@ -60,7 +60,7 @@ const eventsTookTooLong = () =>
   new Problem(
     'unavailable',
     'service_unavailable',
-    'Reading these events took longer than 5 seconds. Choose a shorter time, one event name, or fewer metrics.',
+    'The query took longer than 5 seconds. Use a shorter time range, a single event name or fewer metrics.',
     { headers: { 'retry-after': '5' } },
   );
 
@@ -68,7 +68,7 @@ const namesTookTooLong = () =>
   new Problem(
     'unavailable',
     'service_unavailable',
-    'Counting the events of the last 60 days by name took longer than 5 seconds. Try again later, or query events by a name.',
+    'Counting events by name took longer than 5 seconds. Try again later, or query a single event name.',
     { headers: { 'retry-after': '60' } },
   );
 
@@ -78,7 +78,7 @@ export interface EventNameRow {
   readonly last_seen: Date;
 }
 
-/** The most frequent first; among equally frequent ones, by name. */
+/** Lists the most frequent names first. Equally frequent names are sorted alphabetically. */
 export function listEventNames(
   db: Db,
   { app }: AppAccess,
@@ -109,11 +109,11 @@ export interface EventRow {
   readonly country: string | null;
   readonly device_type: string | null;
   readonly os: string | null;
-  /** The size of this event and all before it in the list, approximately. */
+  /** The approximate combined size of this event and all events before it in the list. */
   readonly bytes_so_far: number;
 }
 
-/** The newest first. Ends with the first event that exceeds `maxBytes`. */
+/** Lists events, newest first. The list ends with the first event that exceeds `maxBytes`. */
 export function listEvents(
   db: Db,
   access: AppAccess,
@@ -141,14 +141,14 @@ export function listEvents(
 }
 
 export interface TimeRow {
-  /** Null in the row of the total. */
+  /** Null in the total row. */
   readonly bucket: Date | null;
-  /** In the order of the metrics. */
+  /** The values, in the same order as the metrics. */
   readonly metrics: readonly (number | null)[];
   readonly skipped: readonly number[];
 }
 
-/** The metrics of each bucket that has events, in the order of time; and last, those of all together. */
+/** Returns the metrics for each bucket that has events, in order, followed by the metrics for all events together. */
 export async function aggregateOverTime(
   db: Db,
   access: AppAccess,
@@ -200,20 +200,20 @@ const usesNumbers = (name: MetricFunction): boolean => name !== 'count' && name 
 const writeSkipped = ({ function: name }: TimeMetric, at: number): string =>
   usesNumbers(name) ? `count(v${at}) - count(n${at})` : '0';
 
-/** A sum of finite numbers can be larger than any number of JSON. */
+/** The sum of finite numbers can be too large for a JSON number. */
 const toFinite = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
 export interface GroupRow {
-  /** The position of the metric. */
+  /** The metric's index. */
   readonly metric: number;
   readonly value: string | number | boolean | null;
   readonly count: number;
-  /** How many groups the metric has in all. */
+  /** The metric's total number of groups. */
   readonly group_count: number;
 }
 
-/** The groups of each metric, the largest first. Together their values have at most about `maxBytes`. */
+/** Returns each metric's groups, largest first. The combined size of their values is limited to about `maxBytes`. */
 export function aggregateByField(
   db: Db,
   access: AppAccess,

@@ -1,11 +1,14 @@
-// Owns the statements that make room for new events and remove old ones, piece by piece.
+// The statements that create partitions for new events and remove old events, piece by piece.
 import { sql } from 'kysely';
 import { transaction } from '../../../kit/db/database.ts';
 import { isLockOrStatementTimeout } from '../../../kit/db/failures.ts';
 import type { Db } from '../../../tables.ts';
 import { lockApp } from './events.ts';
 
-/** The time, or that of the database if it is earlier: nothing is removed because the clock of one machine is fast. */
+/**
+ * Returns the given time or the database's current time, whichever is earlier, so a machine whose clock is fast removes
+ * nothing early.
+ */
 export async function findEarlier(db: Db, time: Date): Promise<Date> {
   const { rows } = await sql<{ time: Date }>`select least(${time}::timestamptz, now()) as time`.execute(db);
   return rows[0]?.time ?? time;
@@ -13,7 +16,7 @@ export async function findEarlier(db: Db, time: Date): Promise<Date> {
 
 const toDay = (time: Date): string => time.toISOString().slice(0, 10);
 
-/** Makes the partitions of these days that are missing. Returns how many were made. */
+/** Creates the missing partitions for these days. Returns how many were created. */
 export async function createPartitions(db: Db, first: Date, last: Date): Promise<number> {
   const { rows } = await sql<{
     made: number;
@@ -22,8 +25,8 @@ export async function createPartitions(db: Db, first: Date, last: Date): Promise
 }
 
 /**
- * Drops the oldest partition, if all of its events happened before `time`. The database refuses to drop what is not 60 days old by
- * its own clock. `busy`: somebody used the table for as long as dropping waits.
+ * Drops the oldest partition if all its events occurred before `time`. The database refuses to drop a partition that is
+ * less than 60 days old by its own clock. `busy` means that the statement timed out because the table was in use.
  */
 export async function dropPartition(db: Db, time: Date): Promise<'dropped' | 'none' | 'busy'> {
   try {
@@ -36,7 +39,7 @@ export async function dropPartition(db: Db, time: Date): Promise<'dropped' | 'no
   }
 }
 
-/** How long ago the day of the oldest partition began, in seconds. */
+/** The time since the start of the oldest partition's day, in seconds. */
 export async function findOldestPartitionAge(db: Db): Promise<number> {
   const { rows } = await sql<{ age: number }>`select
       extract(epoch from now() - to_date(substr(min(relname), 8), 'YYYYMMDD')::timestamp at time zone 'UTC') as age
@@ -46,7 +49,10 @@ export async function findOldestPartitionAge(db: Db): Promise<number> {
   return Math.max(0, rows[0]?.age ?? 0);
 }
 
-/** Events without a partition of their own. All others are removed by dropping their partition; until then reads leave them out. */
+/**
+ * Removes events whose day has no partition. All other events are removed when their partition is dropped, and reads
+ * skip them in the meantime.
+ */
 export async function removeOldEvents(db: Db, before: Date, limit: number): Promise<number> {
   const { rows } = await sql<{
     removed: number;
@@ -61,7 +67,14 @@ export const removeOldIds = async (db: Db, before: Date, limit: number): Promise
       limit ${limit} for update skip locked)`.execute(db),
   );
 
-/** Apps that have users who were last seen before this time, by events or by heartbeats. */
+/** Ends counting events of days before this time, which can't be read any more. */
+export const removeOldSizes = async (db: Db, before: Date, limit: number): Promise<number> =>
+  countRows(
+    await sql`/* service */ delete from analytics_sizes where (app_id, day) in (
+      select app_id, day from analytics_sizes where day < ${toDay(before)}::date limit ${limit})`.execute(db),
+  );
+
+/** Lists apps that have users last seen before this time, by an event or a heartbeat. */
 export async function listAppsWithOldUsers(db: Db, before: Date, limit: number): Promise<string[]> {
   const hours = Math.floor(before.getTime() / 3_600_000);
   const { rows } = await sql<{ app_id: string }>`/* service */ select distinct app_id from (
@@ -72,7 +85,7 @@ export async function listAppsWithOldUsers(db: Db, before: Date, limit: number):
   return rows.map((row) => row.app_id);
 }
 
-/** Forgets times of an app's users that are before this time, and removes users of whom none is left. */
+/** Clears an app's last-seen times that are before this time, and removes users who have none left. */
 export function forgetOldTimes(db: Db, app_id: string, before: Date, limit: number): Promise<number> {
   const second = Math.floor(before.getTime() / 1_000);
   return transaction(db, async (db) => {
@@ -95,10 +108,10 @@ export function forgetOldTimes(db: Db, app_id: string, before: Date, limit: numb
 }
 
 /**
- * Counts that nobody reads any more, and whose users were removed: by counts of hours and days, users who are left are found again.
- * Seconds of heartbeats are not needed for that.
+ * Removes counts that are no longer read and have no users left. Hour and day counts that still have users are kept,
+ * because they are used to find the remaining users. Heartbeat seconds are not needed for that.
  */
-export async function removeOldCounts(db: Db, before: Date, now: Date, limit: number): Promise<number> {
+export async function removeOldCounts(db: Db, before: Date, limit: number, now: Date): Promise<number> {
   const seconds = Math.floor(before.getTime() / 1_000);
   const sizes = { second: 1, minute: 60, hour: 3_600, day: 86_400, heartbeat_day: 86_400 };
   let removed = await removeCounts(db, 'heartbeat_second', Math.floor(now.getTime() / 1_000) - 3_600, 'any', limit);
@@ -123,7 +136,7 @@ export async function listDeletedApps(db: Db, limit: number): Promise<{ app_id: 
   return rows;
 }
 
-/** Removes a piece of what is left of a deleted app. Returns how many rows there were. */
+/** Removes a piece of a deleted app's remaining data. Returns how many rows were removed. */
 export async function removeOfApp(db: Db, app_id: string, limit: number): Promise<number> {
   const events = await removeEventsOfDay(db, app_id, limit);
   const ids = await sql`delete from analytics_event_ids where app_id = ${app_id} and event_id in (
@@ -139,7 +152,9 @@ export async function removeOfApp(db: Db, app_id: string, limit: number): Promis
   return events + countRows(ids) + countRows(users);
 }
 
-/** Of the first day that has any: a day is in one partition, so that no other is looked at. */
+/**
+ * Removes events from the first day that has any. Each day is in a single partition, so no other partition is scanned.
+ */
 async function removeEventsOfDay(db: Db, app_id: string, limit: number): Promise<number> {
   const { rows } = await sql<{ at: Date }>`select at from analytics_events where app_id = ${app_id}
     order by at limit 1`.execute(db);

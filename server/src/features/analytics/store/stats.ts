@@ -1,5 +1,5 @@
-// Owns the statements that count users. What is counted in whole seconds, minutes, hours and days is added up from
-// analytics_user_counts; only users who were last seen in the same second as a limit are looked at one by one.
+// The statements that count users. Whole seconds, minutes, hours and days are summed from analytics_user_counts.
+// Only users who were last seen in the same second as a limit are examined individually.
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import type { Grain, SplitRange } from '../time-range.ts';
@@ -33,7 +33,7 @@ const countByHeartbeat = prepared<{ users: number }, Values>(
   `select ${sumBuckets} + ${countEdges('heartbeat_second', 'last_heartbeat_at')} as users`,
 );
 
-/** How many users of the app were last seen in the range: by an event, or by a heartbeat. */
+/** Counts the app's users who were last seen in the range, by an event or by a heartbeat. */
 export async function countUsersSeen(
   db: Db,
   app_id: string,

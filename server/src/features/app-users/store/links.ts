@@ -1,5 +1,6 @@
-// Owns the queries over links that sign app users in: those waiting to be mailed, and those that can be used.
+// The queries on links that sign in app users: links waiting to be mailed, and links that can be used.
 import { type Selectable, sql } from 'kysely';
+import { purge } from '../../../kit/background/purge.ts';
 import { sendWithNext } from '../../../kit/db/send.ts';
 import { newId } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
@@ -19,7 +20,7 @@ export async function insertLink(db: Db, app_id: string, link: NewLink, now: Dat
     .execute();
 }
 
-/** The app of a link, unless it was deleted since. */
+/** Finds a link's app. Undefined if the app has been deleted. */
 export const findMailingApp = (db: Db, app_id: string) =>
   db
     .selectFrom('apps')
@@ -42,7 +43,7 @@ export const findMailingApp = (db: Db, app_id: string) =>
 
 export type MailingApp = NonNullable<Awaited<ReturnType<typeof findMailingApp>>>;
 
-/** From now on the link can be used. A link of an earlier attempt to send the mail can't any more. */
+/** Makes the link usable. A link from an earlier attempt to send the e-mail stops working. */
 export async function openLink(
   db: Db,
   { app_id, id }: Pick<LinkRow, 'app_id' | 'id'>,
@@ -57,11 +58,11 @@ const openLinks = (db: Db, app_id: string, hash: Buffer, now: Date) =>
 export const findLink = (db: Db, app_id: string, hash: Buffer, now: Date): Promise<LinkRow | undefined> =>
   openLinks(db, app_id, hash, now).selectAll().executeTakeFirst();
 
-/** Locks the link until the transaction ends; undefined if it was used meanwhile. */
+/** Locks the link until the transaction ends. Undefined if it has been used in the meantime. */
 export const lockLink = (db: Db, app_id: string, hash: Buffer, now: Date): Promise<LinkRow | undefined> =>
   openLinks(db, app_id, hash, now).selectAll().forUpdate().executeTakeFirst();
 
-/** Whether somebody elsewhere has signed up with this e-mail address too, as far as requests are kept. */
+/** Whether a stored request shows that someone at another IP address has also signed up with this e-mail address. */
 export async function hasRivalSignUp(db: Db, { app_id, email, address_hash }: LinkRow): Promise<boolean> {
   const other = await db
     .selectFrom('app_user_links')
@@ -75,16 +76,14 @@ export async function hasRivalSignUp(db: Db, { app_id, email, address_hash }: Li
   return other !== undefined;
 }
 
-/** Ends all links to this address, also those whose mail is not sent yet. */
+/** Removes all links to this address, including those whose e-mail has not been sent yet. */
 export const removeLinks = (db: Db, { app_id, email }: Pick<LinkRow, 'app_id' | 'email'>): Promise<void> =>
   sendWithNext(db, db.deleteFrom('app_user_links').where('app_id', '=', app_id).where('email', '=', email).compile());
 
-const keepMs = 2 * 60 * 60 * 1000; // longer than a link is valid and its mail is retried
+const keepMs = 2 * 60 * 60 * 1000; // longer than a link's lifetime and the retries of its e-mail
 
-/** Removes links that can't be used any more, and requests for which no mail was sent. Returns how many. */
+/** Removes links that can no longer be used, and requests for which no e-mail was sent. Returns the number removed. */
 export async function removeOldLinks(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - keepMs);
-  const { numAffectedRows } =
-    await sql`/* service */ delete from app_user_links where due_at is null and created_date < ${before}`.execute(db);
-  return Number(numAffectedRows ?? 0);
+  return purge(db, { table: 'app_user_links', where: sql`due_at is null and created_date < ${before}` });
 }

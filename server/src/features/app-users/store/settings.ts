@@ -1,4 +1,4 @@
-// Owns the queries over the sign-in settings of an app.
+// The queries on an app's sign-in settings.
 import type { Selectable } from 'kysely';
 import type { Db, Tables } from '../../../tables.ts';
 
@@ -7,7 +7,7 @@ export type AuthSettings = Pick<
   'sign_up' | 'password_enabled' | 'link_enabled'
 >;
 
-/** Of an app whose settings nobody has changed: its users may sign in, and nobody can sign up. */
+/** An app's settings until they are first changed. Its users may sign in, and no one can sign up. */
 const defaults: AuthSettings = { sign_up: 'closed', password_enabled: true, link_enabled: true };
 
 const settings = (db: Db, app_id: string) =>
@@ -16,8 +16,12 @@ const settings = (db: Db, app_id: string) =>
     .where('app_id', '=', app_id)
     .select(['sign_up', 'password_enabled', 'link_enabled']);
 
+/** `undefined` if the settings have never been changed. */
+export const findSettings = (db: Db, app_id: string): Promise<AuthSettings | undefined> =>
+  settings(db, app_id).executeTakeFirst();
+
 export const getSettings = async (db: Db, app_id: string): Promise<AuthSettings> =>
-  (await settings(db, app_id).executeTakeFirst()) ?? defaults;
+  (await findSettings(db, app_id)) ?? defaults;
 
 /** Locks the settings until the transaction ends. */
 export async function lockSettings(db: Db, app_id: string, now: Date): Promise<AuthSettings> {

@@ -1,4 +1,4 @@
-// Owns the queries over how app users sign in: passwords, tokens of sign-ins, and the addresses at which they signed in.
+// The queries on app users' sign-ins: passwords, sign-in tokens, and the addresses from which users signed in.
 import { type Selectable, sql } from 'kysely';
 import type { AppUserSelfAccess } from '../../../core/auth/proofs.ts';
 import type { Peppers } from '../../../core/auth/tokens.ts';
@@ -6,7 +6,7 @@ import { hashAddress, hashAddresses, keptSince, maxPlacesPerPerson } from '../..
 import type { Db, Tables } from '../../../tables.ts';
 import type { AppUserRow } from '../contract.ts';
 
-// ---- users, by what a person who signs in knows
+// ---- users
 
 export const findUserByEmail = (db: Db, app_id: string, email: string): Promise<AppUserRow | undefined> =>
   db.selectFrom('app_users').where('app_id', '=', app_id).where('email', '=', email).selectAll().executeTakeFirst();
@@ -52,7 +52,7 @@ export const hasPassword = async (db: Db, { app_id, id }: AppUserRow): Promise<b
     .select('app_user_id')
     .executeTakeFirst()) !== undefined;
 
-/** Whether the user has a password, or has signed in by themselves as far as addresses are kept. */
+/** Whether the user has a password, or a stored address from which they signed in. */
 export const hasSignedIn = async (db: Db, user: AppUserRow): Promise<boolean> =>
   (await hasPassword(db, user)) ||
   (await db
@@ -63,7 +63,7 @@ export const hasSignedIn = async (db: Db, user: AppUserRow): Promise<boolean> =>
     .limit(1)
     .executeTakeFirst()) !== undefined;
 
-/** The user, if their stored hash is still this one. If so, neither can change until the transaction ends. */
+/** Finds the user if their password hash is unchanged. Locks both the user and the hash until the transaction ends. */
 export const lockUserWithPassword = (db: Db, app_id: string, app_user_id: string, hash: string) =>
   db
     .selectFrom('app_users')
@@ -98,7 +98,10 @@ type TokenTimes = Pick<
   'created_date' | 'expires_at' | 'sign_in_ends_at' | 'created_by'
 >;
 
-/** Ends the user's sign-ins. Tokens that the app's own server asked for stay valid: it decides who is signed in there. */
+/**
+ * Ends the user's sign-ins. Tokens requested by the app's own server stay valid, because the server decides who is
+ * signed in with them.
+ */
 export async function endSignIns(db: Db, workspace_id: string, { id }: AppUserRow): Promise<void> {
   await db
     .deleteFrom('credentials')
@@ -108,7 +111,7 @@ export async function endSignIns(db: Db, workspace_id: string, { id }: AppUserRo
     .execute();
 }
 
-/** Ends the caller's token and returns it; undefined if it has ended already. */
+/** Ends the caller's token and returns it, or undefined if it has already ended. */
 export const endOwnToken = (db: Db, { caller, workspace_id }: AppUserSelfAccess): Promise<TokenTimes | undefined> =>
   db
     .deleteFrom('credentials')
@@ -118,8 +121,9 @@ export const endOwnToken = (db: Db, { caller, workspace_id }: AppUserSelfAccess)
     .executeTakeFirst();
 
 /**
- * Ends the caller's token at `until`, if it would be valid for longer, and returns it; undefined if it is not one of a sign-in.
- * `created_date` moves with `expires_at`, so that a second renewal finds how long the token was meant to be valid.
+ * Makes the caller's token expire at `until`, unless it expires earlier, and returns it. Undefined if the token does
+ * not come from a sign-in. `created_date` is moved along with `expires_at`, so a second renewal can still derive the
+ * token's intended lifetime.
  */
 export async function retireOwnToken(
   db: Db,
@@ -133,7 +137,10 @@ export async function retireOwnToken(
   return rows[0];
 }
 
-/** Ends all tokens of the sign-in that the caller's token belongs to. One that the app's server asked for is by itself. */
+/**
+ * Ends all tokens from the same sign-in as the caller's token. If the app's server requested the token, only that token
+ * ends.
+ */
 export async function endOwnSignIn(db: Db, { caller, workspace_id }: AppUserSelfAccess): Promise<void> {
   await sql`delete from credentials
     where workspace_id = ${workspace_id} and app_user_id = ${caller.app_user_id} and (id = ${caller.credential_id}
@@ -143,7 +150,10 @@ export async function endOwnSignIn(db: Db, { caller, workspace_id }: AppUserSelf
 
 // ---- addresses
 
-/** Whether a user of the app has signed in at this address lately. There every account of the app is treated alike. */
+/**
+ * Whether a user of the app has recently signed in from this address. From a known address, all of the app's accounts
+ * are treated alike.
+ */
 export async function isKnownAddress(
   db: Db,
   app_id: string,
@@ -162,7 +172,7 @@ export async function isKnownAddress(
   return found !== undefined;
 }
 
-/** Keeps the latest addresses of the user. */
+/** Stores this address, and keeps only the user's most recent addresses. */
 export async function rememberAddress(
   db: Db,
   { app_id, id }: AppUserRow,
@@ -180,7 +190,7 @@ export async function rememberAddress(
     order by used_at desc limit ${maxPlacesPerPerson})`.execute(db);
 }
 
-/** Returns how many. */
+/** Returns the number of addresses removed. */
 export async function removeOldAddresses(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } =
     await sql`/* service */ delete from app_user_addresses where used_at <= ${keptSince(now)}`.execute(db);

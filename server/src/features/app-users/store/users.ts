@@ -1,4 +1,4 @@
-// Owns the queries over an app's users, and the purge of their expired tokens.
+// The queries on an app's users, and the purge of their expired tokens.
 import { sql } from 'kysely';
 import type { AppAccess, AppVisitor, DataAccess } from '../../../core/auth/proofs.ts';
 import { sendWithNext } from '../../../kit/db/send.ts';
@@ -10,7 +10,7 @@ import type { AppUserQuery, AppUserRow, UserData } from '../contract.ts';
 const users = (db: Db, { app }: AppAccess | DataAccess) =>
   db.selectFrom('app_users').where('app_id', '=', app.id).selectAll();
 
-/** Newest first. Returns one row more than the limit, which tells whether there is another page. */
+/** Lists users, newest first. Returns one row more than the limit, to show whether there is another page. */
 export function listAppUsers(db: Db, access: AppAccess, query: AppUserQuery, after: Position | undefined) {
   let found = users(db, access)
     .orderBy('created_date', 'desc')
@@ -35,7 +35,7 @@ interface AppUserFields {
   readonly data: UserData;
 }
 
-/** Returns undefined if another user of the app has the e-mail address. */
+/** Returns undefined if another user of the app already has the e-mail address. */
 export const insertAppUser = (
   db: Db,
   { app }: AppAccess | AppVisitor | DataAccess,
@@ -63,11 +63,11 @@ const updateUser = (db: Db, { app_id, id, data, ...columns }: AppUserRow) =>
     .where('app_id', '=', app_id)
     .where('id', '=', id);
 
-/** For a locked user whose e-mail address is the same as before. */
+/** Saves a locked user whose e-mail address has not changed. */
 export const saveAppUser = (db: Db, user: AppUserRow): Promise<void> =>
   sendWithNext(db, updateUser(db, user).compile());
 
-/** Returns false if another user of the app has the e-mail address. */
+/** Returns false if another user of the app already has the e-mail address. */
 export async function saveAppUserWithNewEmail(db: Db, user: AppUserRow): Promise<boolean> {
   try {
     await updateUser(db, user).execute();
@@ -78,14 +78,14 @@ export async function saveAppUserWithNewEmail(db: Db, user: AppUserRow): Promise
   }
 }
 
-/** Their tokens are removed by the foreign key. */
+/** The foreign key removes the user's tokens. */
 export const removeAppUser = (db: Db, { app_id, id }: AppUserRow): Promise<void> =>
   sendWithNext(db, db.deleteFrom('app_users').where('app_id', '=', app_id).where('id', '=', id).compile());
 
-const keepMs = 24 * 60 * 60 * 1000; // until then, a caller learns that the token has expired, not that it is unknown
+const keepMs = 24 * 60 * 60 * 1000; // during this time, an expired token is reported as expired instead of unknown
 const batchSize = 1_000;
 
-/** Deletes a batch of tokens that expired more than a day ago. Returns how many. */
+/** Deletes a batch of tokens that expired more than a day ago. Returns the number deleted. */
 export async function removeExpiredTokens(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from credentials where id in (
     select id from credentials where kind = 'app_user_token' and expires_at <= ${new Date(now.getTime() - keepMs)}

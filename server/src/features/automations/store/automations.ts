@@ -1,4 +1,4 @@
-// Owns the queries on the automations themselves.
+// The queries on automations.
 import { sql } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
@@ -8,13 +8,13 @@ import type { AutomationRow } from '../contract.ts';
 
 type AutomationKey = Pick<AutomationRow, 'workspace_id' | 'id'>;
 
-/** An app, by a proof or a row. */
+/** An app, identified by an access proof or by a row. */
 export interface AppRef {
   readonly workspace_id: string;
   readonly id: string;
 }
 
-/** An automation as it is stored: the id of its workflow is in a column of its own, so that an import can replace it. */
+/** An automation as stored. The workflow's id has its own column, so an import can replace it. */
 type StoredAutomation = AutomationRow & { readonly workflow_id: string | null };
 
 const selectAutomations = (db: Db, { workspace_id, id }: AppRef) =>
@@ -31,7 +31,7 @@ export const withWorkflow = <Row extends Pick<StoredAutomation, 'workflow_id' | 
   ...row
 }: Row) => ({ ...row, action: workflow_id === null ? action : { ...action, workflow_id } });
 
-/** Newest first. */
+/** Lists an app's automations, newest first. */
 export async function listAutomations(
   db: Db,
   { app }: AppAccess,
@@ -62,7 +62,7 @@ export async function countAutomations(db: Db, { app }: AppAccess): Promise<numb
   return count;
 }
 
-/** Those of these entities that an automation waits for, active or not. */
+/** Returns the named entities that automations wait for, whether or not the automations are active. */
 export async function listEntitiesInUse(db: Db, { app }: AppAccess, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return [];
   const rows = await db
@@ -80,7 +80,7 @@ export async function insertAutomation(db: Db, row: AutomationRow): Promise<void
   await db.insertInto('automations').values(toColumns(row)).execute();
 }
 
-/** Until the transaction ends, other changes of the automation and the recording of its runs wait. */
+/** Changes to the automation, and recording its runs, wait until the transaction ends. */
 export async function lockAutomation(
   db: Db,
   { workspace_id, app_id, id }: AutomationRow,
@@ -113,7 +113,7 @@ export async function removeAutomation(db: Db, { workspace_id, id }: AutomationK
   await db.deleteFrom('automations').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
 }
 
-/** Locks in the order of their ids, as workers do. Returns those that were active. */
+/** Locks the automations in id order, as workers do. Returns the automations that were active. */
 export async function turnOffAutomationsOf(db: Db, app: AppRef, now: Date): Promise<{ id: string; name: string }[]> {
   const { rows } = await sql<{ id: string; name: string }>`with active as (
       select id from automations where workspace_id = ${app.workspace_id} and app_id = ${app.id} and is_active

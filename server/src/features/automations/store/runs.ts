@@ -1,6 +1,7 @@
-// Owns the queries of workers: runs, the automations they belong to, and due schedules. They cross workspaces.
+// The queries that workers use across workspaces: runs, their automations and due schedules.
 import { sql } from 'kysely';
 import type { Plan } from '../../../core/auth/plans.ts';
+import { purge } from '../../../kit/background/purge.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
 import { sendWithCommit } from '../../../kit/db/send.ts';
@@ -8,8 +9,12 @@ import type { Db } from '../../../tables.ts';
 import type { AutomationRow } from '../contract.ts';
 import { withWorkflow } from './automations.ts';
 
-/** The table of runs, which is their queue. */
+/** The run queue's table. */
 export const runQueue = 'automation_runs';
+
+/** A run reads its event's payload until it is completed, also after it was dead-lettered. */
+export const eventNeededIf =
+  'exists (select from automation_runs r where r.event_id = events.id and r.completed_at is null)';
 
 export interface RunRow extends QueueRow {
   readonly workspace_id: string;
@@ -17,7 +22,7 @@ export interface RunRow extends QueueRow {
   readonly automation_id: string;
   readonly event_id: string | null;
   readonly tick_at: Date | null;
-  /** The last tick of a schedule: the automation is off already. */
+  /** True for a schedule's last tick, whose automation is already off. */
   readonly is_last: boolean;
   readonly depth: number;
   readonly attempts: number;
@@ -25,13 +30,13 @@ export interface RunRow extends QueueRow {
   readonly completed_at: Date | null;
 }
 
-/** The columns of an automation that decide which events it reacts to. */
+/** The columns that decide which events an automation reacts to. */
 export type ListeningAutomation = Pick<
   AutomationRow,
   'workspace_id' | 'id' | 'app_id' | 'entity_name' | 'event_types' | 'created_date'
 >;
 
-/** The active automations of these apps that react to records. */
+/** These apps' active automations that react to record changes. */
 export const selectListening = (app_ids: readonly string[]) => selectListeningAutomations.query(app_ids);
 
 const selectListeningAutomations = prepared<ListeningAutomation, [readonly string[]]>(
@@ -48,7 +53,7 @@ export interface NewRun extends Pick<RunRow, 'id' | 'workspace_id' | 'app_id' | 
 
 const maxRowsPerStatement = 500;
 
-/** They are due at once. A run of the same cause is inserted only once. */
+/** Inserts runs that are due immediately. Skips a cause that already has a run. */
 export async function insertRuns(db: Db, runs: readonly NewRun[], now: Date): Promise<void> {
   for (let start = 0; start < runs.length; start += maxRowsPerStatement)
     await sendWithCommit(db, insertRunRows.query(now, JSON.stringify(runs.slice(start, start + maxRowsPerStatement))));
@@ -65,12 +70,12 @@ const insertRunRows = prepared<object, [Date, string]>(
    on conflict do nothing`,
 );
 
-/** What a run needs to know of its automation. */
+/** The automation's columns that a run needs. */
 export type RunTarget = Pick<
   AutomationRow,
   'id' | 'workspace_id' | 'app_id' | 'name' | 'type' | 'condition' | 'action' | 'is_active'
 > & {
-  /** The app or its workspace is in the trash. */
+  /** True if the app or its workspace is in the trash. */
   readonly is_deleted: boolean;
   readonly plan: Plan;
 };
@@ -89,7 +94,7 @@ const selectTargets = prepared<RunTarget & { readonly workflow_id: string | null
    where t.id = any($1::uuid[])`,
 );
 
-/** Locks in the order of their ids, so that two workers can't deadlock. */
+/** Locks the automations in id order, so two workers can't deadlock. */
 export const lockAutomations = (db: Db, ids: readonly string[]): Promise<AutomationRow[]> => lockRows(db, ids);
 
 const lockRows = prepared<AutomationRow, [readonly string[]]>(
@@ -116,12 +121,12 @@ const saveHealthRows = prepared<object, [string]>(
 
 export type DueAutomation = AutomationRow & { readonly is_deleted: boolean };
 
-/** SQL for polling. */
+/** Polling query: returns how long until the next tick, in milliseconds. */
 export const tickDueInMs = `select extract(epoch from next_tick_at - $1) * 1000 from automations
    where next_tick_at is not null order by next_tick_at limit 1`;
 
-/** Those of others that are being handled are skipped. */
-export const lockDueAutomations = (db: Db, now: Date, limit: number): Promise<DueAutomation[]> =>
+/** Skips automations that another worker is handling. */
+export const lockDueAutomations = (db: Db, limit: number, now: Date): Promise<DueAutomation[]> =>
   lockDueRows(db, now, limit);
 
 const lockDueRows = prepared<DueAutomation, [Date, number]>(
@@ -147,16 +152,11 @@ const saveTickRows = prepared<object, [string]>(
 // ---- removal
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
-const batchSize = 5_000;
 
-/** Removes a batch of runs that ended a week ago. Returns how many. */
+/** Removes runs that ended more than a week ago. Returns how many were removed. */
 export async function removeOldRuns(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - keptMs);
-  const removed = [
-    await sql`/* service */ delete from automation_runs where id in (
-      select id from automation_runs where completed_at < ${before} limit ${batchSize})`.execute(db),
-    await sql`/* service */ delete from automation_runs where id in (
-      select id from automation_runs where failed_at < ${before} limit ${batchSize})`.execute(db),
-  ];
-  return removed.reduce((sum, { numAffectedRows }) => sum + Number(numAffectedRows ?? 0), 0);
+  const table = 'automation_runs';
+  const completed = await purge(db, { table, where: sql`completed_at < ${before}` });
+  return completed + (await purge(db, { table, where: sql`failed_at < ${before}` }));
 }

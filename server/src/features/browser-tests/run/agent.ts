@@ -1,6 +1,7 @@
-// Owns the agent: it asks the model what to do next, does it, and shows it the page, until the model is done or must be stopped.
-// The model never says the verdict; what it writes at the end is for people only.
-import { setTimeout as sleep } from 'node:timers/promises';
+// The agent. It asks the model for the next action, performs it and shows the model the page, until the model is
+// done or must be stopped. The model never decides the verdict. Its summary is only for people.
+import { askModel } from '../../../core/turns/ask-model.ts';
+import { numberCalls } from '../../../core/turns/loop.ts';
 import type { CheckOutcome, Snapshot } from '../../../gateways/browser/session/types.ts';
 import type { CompletedStep, RequestedCall, UnavailableReply } from '../../../gateways/language-model/index.ts';
 import { hideCredentials } from './credentials.ts';
@@ -22,7 +23,7 @@ import { type Command, readCall, ToolError, tools } from './tools.ts';
 import type { RecordedCheck, RecordedStep, RunResult } from './types.ts';
 import { describeAction } from './words.ts';
 
-/** A recording whose step at this index could not be replayed. */
+/** A recording that could not be replayed beyond the step at `failedAt`. */
 export interface BrokenRecording {
   readonly steps: readonly RecordedStep[];
   readonly failedAt: number;
@@ -34,21 +35,21 @@ interface Agent {
   readonly boundary: string;
   readonly exchanges: Exchange[];
   readonly pending: PendingActions;
-  /** The checks of the recording, by number. */
+  /** The recorded checks, keyed by number. */
   readonly expectations: ReadonlyMap<number, RecordedCheck>;
   page: Snapshot;
   refusedFinishes: number;
   isFinished: boolean;
 }
 
-/** Works until the goal is done, beginning with the page as it is. */
+/** Works towards the goal from the current page, until the model is done or a limit is reached. */
 export async function followGoal(run: Run, broken: BrokenRecording | null): Promise<RunResult['ended']> {
   const agent = await beginAgent(run, broken);
   const first = agent.page;
   while (!agent.isFinished) {
     const limit = findLimit(run) ?? (run.modelCalls >= run.limits.modelCalls ? 'step_limit' : undefined);
     if (limit !== undefined) return limit;
-    const said = await askModel(agent, first);
+    const said = await askForStep(agent, first);
     if (said.outcome === 'unavailable') return 'model_unavailable';
     agent.exchanges.push(await answer(agent, said));
   }
@@ -82,7 +83,7 @@ function toRemainder({ steps, failedAt }: BrokenRecording, expectations: Remaind
 const listUnevaluated = ({ evaluated }: Run, expectations: Agent['expectations']): Remainder['expectations'] =>
   [...expectations].flatMap(([number, { expectation }]) => (evaluated.has(number) ? [] : [{ number, expectation }]));
 
-/** A page that hangs is shown as what it is, so that a check can find it. */
+/** If the page hangs, the snapshot says so, and a check can detect it. */
 async function look({ session, limits, input }: Run): Promise<Snapshot> {
   try {
     return hideCredentials(await session.snapshot(limits.snapshotCharacters), input.testUser);
@@ -94,27 +95,25 @@ async function look({ session, limits, input }: Run): Promise<Snapshot> {
 
 // ---- the model
 
-/** A model that fails is asked again twice, unless it would answer the same. Throws if the run is over. */
-async function askModel(agent: Agent, first: Snapshot): Promise<CompletedStep | UnavailableReply> {
+/** Retries a failed model call twice, unless it would fail the same way. Throws if the run is over. */
+async function askForStep(agent: Agent, first: Snapshot): Promise<CompletedStep | UnavailableReply> {
   const { run, task, boundary, exchanges } = agent;
   const firstSnapshot = wrapSnapshot(first, boundary);
   const messages = buildMessages(task, firstSnapshot, exchanges, run.limits.promptCharacters);
   const { outputTokens: maxOutputTokens } = run.limits;
   const request = { model: null, instructions, messages, tools, maxOutputTokens, signal: run.signal };
-  for (let attempt = 0; ; attempt += 1) {
+  const ask = () => {
     run.modelCalls += 1;
-    const said = await run.deps.model.step(request, () => {});
-    run.signal.throwIfAborted();
-    const delayMs = run.limits.retryDelaysMs[attempt];
-    if (said.outcome === 'completed' || delayMs === undefined || isFinal(said)) return said;
-    if (run.modelCalls >= run.limits.modelCalls) return said;
-    await sleep(delayMs, undefined, { signal: run.signal });
-  }
+    return run.deps.model.step(request, () => {});
+  };
+  const findPauseMs = (failure: UnavailableReply, attempt: number) =>
+    isFinal(failure) || run.modelCalls >= run.limits.modelCalls ? undefined : run.limits.retryDelaysMs[attempt];
+  return askModel(ask, findPauseMs, run.signal);
 }
 
 const isFinal = ({ reason }: UnavailableReply): boolean => reason === 'off' || reason === 'rejected';
 
-// ---- its calls
+// ---- the model's calls
 
 async function answer(agent: Agent, said: CompletedStep): Promise<Exchange> {
   const { run, boundary, exchanges } = agent;
@@ -126,7 +125,10 @@ async function answer(agent: Agent, said: CompletedStep): Promise<Exchange> {
   return { content, calls, note, snapshot: wrapSnapshot(agent.page, boundary) };
 }
 
-/** What follows a call that failed was meant for another page. `surplus` are left out, and the last answer says so. */
+/**
+ * Once a call has failed, later calls are not run, because they were meant for a different page. `surplus` is the
+ * number of calls that were dropped. The last result mentions them.
+ */
 async function answerCalls(agent: Agent, calls: readonly RequestedCall[], surplus: number): Promise<AnsweredCall[]> {
   const answered: AnsweredCall[] = [];
   let hasFailed = false;
@@ -145,11 +147,7 @@ const notRun: CallAnswer = { result: 'Not run: the call before it failed.', is_e
 const sayLeftOut = (surplus: number, max: number): string =>
   `Not run: ${surplus} more, because one answer can have ${max} calls. Call them again if they are needed.`;
 
-/** Their own ids may repeat those of earlier steps. */
-const numberCalls = (calls: readonly RequestedCall[], step: number): RequestedCall[] =>
-  calls.map((call, index) => ({ ...call, id: `call_${step}_${index + 1}` }));
-
-const noCall = 'Go on with a tool, or call finish if all that the goal demands was checked.';
+const noCall = 'Continue with a tool, or call finish if all that the goal demands was checked.';
 
 async function answerCall(agent: Agent, call: RequestedCall): Promise<CallAnswer> {
   if (agent.isFinished) return { result: 'Not run: the test has ended.', is_error: true };
@@ -221,7 +219,7 @@ function findRefusal(unevaluated: Remainder['expectations'], { steps }: Run, bou
 
 const noCheck = 'You have checked nothing so far. Check what the goal demands with assert.';
 
-/** An agent that insists ends the run as it is: what it left unchecked makes the verdict inconclusive. */
+/** If the agent insists on finishing, the run ends, and its unchecked expectations make the verdict inconclusive. */
 function refuseFinish(agent: Agent, why: string): string {
   agent.refusedFinishes += 1;
   agent.isFinished = agent.refusedFinishes > agent.run.limits.refusedFinishes;

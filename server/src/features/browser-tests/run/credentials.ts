@@ -1,11 +1,15 @@
-// Owns the placeholders for the temporary user's e-mail and password. Models, recordings and reports get the placeholders; only
-// the page gets the values. Each run has another user, so a recording with values could not be replayed either.
+// The placeholders for the temporary user's e-mail address and password. Models, recordings and reports contain
+// only placeholders; only the page receives the real values. Each run has a different user, so a recording with real
+// values could not be replayed.
 import type { TestUser } from './types.ts';
 
 const emailPlaceholder = '{{email}}';
 export const passwordPlaceholder = '{{password}}';
 
-/** The value with each e-mail and password in its texts replaced by the placeholder, also as they are in URLs and in HTML. */
+/**
+ * Replaces the e-mail address and password in all strings within the value, including URL-encoded forms, with their
+ * placeholders.
+ */
 export const hideCredentials = <Value>(value: Value, testUser: TestUser): Value => {
   const forms = listForms(testUser);
   return mapTexts(value, (text) =>
@@ -13,17 +17,17 @@ export const hideCredentials = <Value>(value: Value, testUser: TestUser): Value 
   );
 };
 
-/** The value with each placeholder in its texts replaced. */
+/** Replaces each placeholder in all strings within the value. */
 export const fillCredentials = <Value>(value: Value, { email, password }: TestUser): Value =>
   mapTexts(value, (text) =>
-    // Functions, because `$&` in a replacement has a meaning.
+    // Passes functions, because `$&` is special in a replacement string.
     text.replaceAll(emailPlaceholder, () => email).replaceAll(passwordPlaceholder, () => password),
   );
 
 const hideForm = (text: string, form: string, placeholder: string): string =>
   text.replace(new RegExp(RegExp.escape(form), 'gi'), placeholder);
 
-/** Pages show e-mail addresses in other cases, so these are compared without regard to it. */
+/** Pages may change the case of an e-mail address, so case is ignored. */
 function listForms({ email, password }: TestUser): (readonly [form: string, placeholder: string])[] {
   const encode = (text: string) => [
     text,

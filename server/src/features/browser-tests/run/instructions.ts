@@ -1,6 +1,6 @@
-// Owns what the agent is told before every step: what a test is, and how to work.
+// The agent's instructions, which are sent with every step: what a test is, and how to work.
 
-/** Names of tools are those of tools.ts. */
+/** The tool names must match those in tools.ts. */
 export const instructions = `You test a web app in a real browser, as one of its users. You are given a goal: what the user does, and what must then be so. You act with tools. Every answer of a tool ends with a snapshot of the page: its address, its title and its accessibility tree, in which elements have a ref such as e12.
 
 # Order of work

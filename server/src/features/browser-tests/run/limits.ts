@@ -1,20 +1,20 @@
-// Owns the limits of a run.
+// A run's limits.
 
 export interface RunLimits {
   readonly modelCalls: number;
-  /** Actions and checks, replayed ones included. */
+  /** The number of actions and checks, including replayed ones. */
   readonly steps: number;
   readonly runMs: number;
-  /** How long a check may take to hold. */
+  /** How long a check may take to become true. */
   readonly checkMs: number;
-  /** Of instructions and messages. */
+  /** The combined size of the instructions and messages. */
   readonly promptCharacters: number;
   readonly snapshotCharacters: number;
   readonly callsPerStep: number;
-  /** How often the agent may end too early before the run ends as it is. */
+  /** How many times the agent may try to finish too early before the run ends anyway. */
   readonly refusedFinishes: number;
   readonly outputTokens: number;
-  /** Before a model that failed is asked again. */
+  /** The delays before a failed model call is retried. */
   readonly retryDelaysMs: readonly number[];
 }
 

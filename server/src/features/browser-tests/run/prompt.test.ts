@@ -1,5 +1,5 @@
-// Tests what the agent is sent: within the limit, with the last snapshot, and with every call followed by its result; and which
-// calls are refused.
+// Tests that the agent's prompt stays within the limit, keeps the last snapshot and has a result for every call. Also
+// tests which calls are refused.
 import { describe, expect, it } from 'vitest';
 import { instructions } from './instructions.ts';
 import { runLimits } from './limits.ts';

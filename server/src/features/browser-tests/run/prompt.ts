@@ -1,16 +1,16 @@
-// Owns what the agent is sent for a step: the task, and what was done since, within a limit of characters. The oldest snapshots
-// are left out first, then the oldest exchanges; the last snapshot always stays.
+// The agent's prompt for a step: the task and the steps so far, within a character limit. The oldest snapshots are
+// omitted first, then the oldest exchanges. The last snapshot is always kept.
 import { randomBytes } from 'node:crypto';
 import type { Snapshot } from '../../../gateways/browser/session/types.ts';
 import type { RequestedCall, StepMessage } from '../../../gateways/language-model/index.ts';
 import { instructions } from './instructions.ts';
 import type { RunInput } from './types.ts';
 
-/** One call of the model, and what came of it. */
+/** A model call and its results. */
 export interface Exchange {
   readonly content: string;
   readonly calls: readonly AnsweredCall[];
-  /** What the model is told if it called no tool. */
+  /** The message to the model if it did not call any tool. */
   readonly note: string | null;
   /** The page after the last call. */
   readonly snapshot: string;
@@ -21,19 +21,19 @@ export interface AnsweredCall extends RequestedCall {
   readonly is_error: boolean;
 }
 
-/** What is left of a recording that could not be replayed to its end. */
+/** The rest of a recording that could not be fully replayed. */
 export interface Remainder {
-  /** How many of its steps were replayed, and how many it has. */
+  /** The number of steps replayed, and the total number of steps. */
   readonly replayed: number;
   readonly total: number;
   readonly failedAction: string;
   readonly expectations: readonly { readonly number: number; readonly expectation: string }[];
 }
 
-/** A line that pages can't know. */
+/** A random line that pages can't guess. */
 export const newBoundary = (): string => `PAGE-${randomBytes(16).toString('hex')}`;
 
-/** Whatever comes from the page, now or when it was recorded, stands between two such lines. */
+/** Encloses text from the current or the recorded page between two boundary lines. */
 export const wrapPageText = (text: string, boundary: string): string => [boundary, text, boundary].join('\n');
 
 export const wrapSnapshot = ({ url, title, tree }: Snapshot, boundary: string): string =>
@@ -45,7 +45,7 @@ export function describeTask({ goal, role }: RunInput, remainder: Remainder | nu
   const { replayed, total, failedAction, expectations } = remainder;
   return [
     ...task,
-    `This test was recorded before. Recorded steps that were repeated just now: ${replayed} of ${total}. The next one could not be done, because the page has changed. Go on from there, as the goal says. That step, and the recorded expectations that you must still evaluate by their numbers:`,
+    `This test was recorded before. Recorded steps that were repeated just now: ${replayed} of ${total}. The next one could not be done, because the page has changed. Continue from there, as the goal says. That step, and the recorded expectations that you must still evaluate by their numbers:`,
     wrapPageText([`Not done: ${failedAction}`, ...expectations.map(toLine)].join('\n'), boundary),
   ].join('\n\n');
 }
@@ -61,7 +61,7 @@ const toOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 const leftOut = '…';
 const maxShown = { content: 500, arguments: 2_000, expectation: 200 };
 
-/** The messages: at most `maxCharacters` with the instructions. */
+/** Together with the instructions, the messages have at most `maxCharacters`. */
 export function buildMessages(
   task: string,
   firstSnapshot: string,

@@ -1,4 +1,4 @@
-// Tests what is kept of a run: recordings that are read again, placeholders for credentials, and what replaces a recorded action.
+// Tests recordings: reading them back, the placeholders for credentials, and actions that replace recorded actions.
 import { describe, expect, it } from 'vitest';
 import { fillCredentials, hideCredentials } from './credentials.ts';
 import { hasNewValue, listPending, readRecording } from './recording.ts';

@@ -1,4 +1,4 @@
-// Owns recordings: reading a stored one, and the order in which its actions are replaced when the agent has to go on.
+// Recordings: reading a stored recording, and finding the recorded actions that the agent's actions replace.
 import { z } from 'zod';
 import type { Check, PageAction } from '../../../gateways/browser/session/types.ts';
 import { runLimits } from './limits.ts';
@@ -41,7 +41,7 @@ const recording = z.strictObject({
     .max(runLimits.steps),
 });
 
-/** Null if it is none, or one that this version can't replay: the agent then finds its own way again. */
+/** Returns null if there is no recording or this version can't replay it. The agent then works without a recording. */
 export function readRecording(stored: unknown): Recording | null {
   const parsed = recording.safeParse(stored);
   return parsed.success ? parsed.data : null;
@@ -50,18 +50,21 @@ export function readRecording(stored: unknown): Recording | null {
 export const isCheck = (step: RecordedStep): step is RecordedCheck => 'check' in step;
 export const isAction = (step: RecordedStep): step is RecordedAction => 'action' in step;
 
-/** What the step types or selects. A later step may well expect it. */
+/** The text that the step types or selects, which later steps may expect to see. */
 export function getTyped(step: RecordedStep): string {
   if (!isAction(step)) return '';
   if (step.action.action === 'select') return step.action.option;
   return step.action.action === 'type' ? step.action.text : '';
 }
 
-/** UUIDs and other long hexadecimal ids, numbers of six digits and more, and dates. */
+/** UUIDs and other long hexadecimal ids, numbers with six or more digits, and dates. */
 const ownValues =
   /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b|\d{6,}|\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4})\b/gi;
 
-/** Whether the step opens or expects a value of this one run, such as the id of a record, or today: none of the texts has it. */
+/**
+ * Whether the step opens or expects a value that is specific to this run, such as a record's id or today's date. Values
+ * that occur in a known text are not specific.
+ */
 export function hasNewValue(step: RecordedStep, known: readonly string[]): boolean {
   const values = listExpected(step).flatMap((text) => text.match(ownValues) ?? []);
   return values.some((value) => !known.some((text) => text.toLowerCase().includes(value.toLowerCase())));
@@ -92,19 +95,20 @@ function listTexts(check: Check): readonly string[] {
   }
 }
 
-/** The recorded actions that were not replayed, if any. Says of each action of the agent what it replaces. */
+/** The recorded actions that were not replayed, and which of them the agent's actions replace. */
 export interface PendingActions {
-  /** Null if the action is the next recorded one. */
+  /** Returns null if the action matches the next recorded one. */
   replace(done: PageAction, words: string): Healing | null;
-  /** What nobody has repeated. */
+  /** Describes the recorded actions that are still pending. Returns null if there are none. */
   leaveOut(): Healing | null;
-  /** How many were neither repeated nor replaced by an action of the same kind. */
+  /** The number of recorded actions that were neither repeated nor replaced by an action of the same kind. */
   countLeftOut(): number;
 }
 
 /**
- * Recorded: `Click "Add"` (not found), `Click "Save"`, `Click "Close"`. The agent: `Click "Create"` replaces "Add",
- * `Click "Close"` replaces "Save" and "Close". "Save" was left out, unless the agent clicked something else in between.
+ * Example: the pending actions are `Click "Add"` (not found), `Click "Save"` and `Click "Close"`. The agent's `Click
+ * "Create"` replaces "Add", and its `Click "Close"` then replaces both "Save" and "Close". "Save" counts as left out,
+ * unless the agent clicked something else in between.
  */
 export function listPending(actions: readonly RecordedAction[]): PendingActions {
   if (actions.length === 0) return { replace: () => null, leaveOut: () => null, countLeftOut: () => 0 };
@@ -141,18 +145,21 @@ export function listPending(actions: readonly RecordedAction[]): PendingActions 
 const describeAll = (actions: readonly PageAction[]): string =>
   shorten(actions.map((action) => describeAction(action)).join('; '));
 
-/** Each action of the agent stands for one recorded action at most, in their order. */
+/** Each of the agent's actions can replace at most one recorded action, in order. */
 function countUnreplaced(recorded: readonly PageAction[], done: readonly PageAction[]): number {
   let next = 0;
   return recorded.filter((action) => {
-    if (action.action === 'wait') return false; // decides nothing
+    if (action.action === 'wait') return false; // a wait changes nothing on the page
     const at = done.findIndex((each, index) => index >= next && isOfSameKind(action, each));
     if (at >= 0) next = at + 1;
     return at < 0;
   }).length;
 }
 
-/** Elsewhere on the page, but with the same text or option. A page may be opened by a link too. */
+/**
+ * The action may use a different element, but must have the same text or option. A click may replace opening a page,
+ * because it may follow a link.
+ */
 function isOfSameKind(recorded: PageAction, done: PageAction): boolean {
   if (recorded.action === 'type') return done.action === 'type' && done.text === recorded.text;
   if (recorded.action === 'select') return done.action === 'select' && done.option === recorded.option;

@@ -1,4 +1,4 @@
-// Owns replaying a recording without the model, until its end or the first action that can't be done.
+// Replays a recording without the model, until it ends or an action can't be performed.
 import type { PageAction } from '../../../gateways/browser/session/types.ts';
 import { isCheck } from './recording.ts';
 import { findLimit, type Run, replayAction, replayCheck } from './step.ts';
@@ -6,7 +6,7 @@ import type { Recording, RunResult } from './types.ts';
 
 export type ReplayEnd =
   | { readonly ended: RunResult['ended'] }
-  /** The agent has to go on from this step of the recording. */
+  /** The index of the recorded step from which the agent must continue. */
   | { readonly ended: null; readonly failedAt: number };
 
 export async function replay(run: Run, { steps }: Recording): Promise<ReplayEnd> {
@@ -19,12 +19,13 @@ export async function replay(run: Run, { steps }: Recording): Promise<ReplayEnd>
       await replayCheck(run, checks, step, 'replayed');
       continue;
     }
-    // What is wrong already could be what the action would delete.
+    // After a failed check, a destructive action could delete the wrong data.
     if (isDestructive(step.action) && hasFailedCheck(run)) return { ended: 'finished' };
     const { outcome } = await replayAction(run, step.action);
-    // A wait decides nothing: the next action or check shows whether what it waited for is needed.
+    // A failed wait does not end the replay. The next action or check will show whether it mattered.
     if (outcome === 'done' || step.action.action === 'wait') continue;
-    // The test has failed already. What can't be reached because of that needs no model.
+    // The test has already failed, and the remaining steps may be unreachable for the same reason, so the model is not
+    // called.
     return hasFailedCheck(run) ? { ended: 'finished' } : { ended: null, failedAt: index };
   }
   return { ended: 'finished' };

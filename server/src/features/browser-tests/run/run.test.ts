@@ -1,5 +1,5 @@
-// Runs of flows in the machine's Chromium, on small pages of a real server, with the sandbox's model: what a run does, what it
-// records, how it is replayed and healed, and what has no influence on its verdict.
+// Tests running flows in the machine's Chromium, on small pages from a real server, with the sandbox's model: steps,
+// recordings, replay and healing, and what must not influence the verdict.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ChatRequest, type Script, startModelSandbox } from '../../../../../sandbox/src/model.ts';
 import { playTest, type RecordedCall, type TestPlay } from '../../../../../sandbox/src/test-conversation.ts';
@@ -17,7 +17,7 @@ const app = await startTestedPages();
 const elsewhere = await startTestedPages();
 const sandbox = await startModelSandbox(0, 0);
 const model = openModel(sandbox.url);
-// What is not found is given up, or found otherwise, after two seconds where others wait for five.
+// If an element is not found, the action fails or is healed after two seconds instead of the usual five.
 const session = await startBrowserSession(app.origin, [elsewhere.origin], { actionMs: 2_000 });
 afterAll(() => sandbox.close());
 
@@ -44,10 +44,10 @@ interface Ran extends RunResult {
   readonly verdict: ReturnType<typeof judge>;
 }
 
-/** For checks that do not hold. */
+/** Used for checks that fail. */
 const soon = { checkMs: 300 };
 
-/** Runs a flow with this script of the model. The session is the same for all, so its evidence is counted from here. */
+/** Runs a flow with this model script. All runs share one session, so only this run's evidence is returned. */
 async function run(script: Script, { path = '/', limits, signal = cancel.signal, ...more }: Trial = {}): Promise<Ran> {
   const requests: ChatRequest[] = [];
   sandbox.script((request) => {
@@ -58,7 +58,7 @@ async function run(script: Script, { path = '/', limits, signal = cancel.signal,
   const before = session.evidence();
   const input = { goal: 'Add a task', role: 'user', url: `${app.origin}${path}`, testUser, recording: null, ...more };
   const onStep = async (step: RunStep, screenshot: Buffer) => {
-    expect(screenshot.subarray(0, 2).toString('hex')).toBe('ffd8'); // a JPEG
+    expect(screenshot.subarray(0, 2).toString('hex')).toBe('ffd8'); // the JPEG signature
     stored.push(step);
   };
   const deps = { model, clock: systemClock, signal, onStep, ...(more.model && { model: more.model }) };
@@ -90,9 +90,9 @@ const follow = (...calls: RecordedCall[]): Script => {
   const plays: TestPlay[] = [{ goalPattern: /./, calls }];
   return (request) => playTest(request, plays);
 };
-/** For runs that must not call it. */
+/** Used for runs that must not call the model. */
 const noModel: Script = () => ({ tool_calls: [{ name: 'finish', arguments: { summary: 'I was not needed.' } }] });
-/** Each reply calls one tool; the last one is repeated. */
+/** Each reply calls one tool. The last reply is repeated. */
 const callOneByOne = (...calls: [name: string, input: object][]): Script => {
   let next = 0;
   return () => {
@@ -104,14 +104,14 @@ const callOneByOne = (...calls: [name: string, input: object][]): Script => {
 
 const addTask = [type('textbox', 'New task', 'Milk'), click('button', 'Add', 'Create'), expectText('1 of 1 to do')];
 
-/** What a run on the page as it first was has recorded. */
+/** Records a run on the original page. */
 async function record(...calls: RecordedCall[]): Promise<Recording> {
   const { recording, verdict } = await run(follow(...calls));
   expect(verdict.verdict).toBe('passed');
   return recording as Recording;
 }
 
-/** Makes these clicks impossible. An element that is not found would take five seconds. */
+/** Makes clicks on this element fail immediately, without waiting for the timeout. */
 function breakClicks({ version, steps }: Recording, name: string): Recording {
   const broken = { action: { action: 'open', path: 'https://elsewhere.example/' } } as const;
   const isMeant = (step: Recording['steps'][number]) =>
@@ -121,7 +121,7 @@ function breakClicks({ version, steps }: Recording, name: string): Recording {
 
 const listHealed = ({ steps }: RunResult) =>
   steps.flatMap(({ healed }) => (healed === null ? [] : [[healed.before, healed.after]]));
-/** What the model has called. The protocol's messages have more than `ChatRequest` says. */
+/** The model's calls. Protocol messages have more fields than `ChatRequest` declares. */
 const listCalls = (requests: readonly ChatRequest[]) =>
   (requests.at(-1)?.messages ?? []).flatMap((message) => {
     const { tool_calls = [] } = message as { tool_calls?: { function: { name: string; arguments: string } }[] };
@@ -142,7 +142,7 @@ describe('a run without a recording', () => {
     const first = await run(follow(...calls));
     expect(first.verdict).toMatchObject({
       verdict: 'passed',
-      summary: 'Passed: 1 of 1 check held, in 6 steps.',
+      summary: 'Passed: 1 of 1 check passed, in 6 steps.',
       issues: [],
     });
     expect(first.steps.map(({ action }) => action)).toEqual([
@@ -187,7 +187,7 @@ describe('a run without a recording', () => {
         step_number: 4,
       },
     ]);
-    expect(recording).not.toBeNull(); // the caller keeps it only if the verdict is passed
+    expect(recording).not.toBeNull(); // the caller keeps it only if the run has passed
   });
 
   it('fails if the page throws or its server fails, although all checks hold', async () => {
@@ -203,10 +203,8 @@ describe('a run without a recording', () => {
 });
 
 describe('a replay', () => {
-  // Each element is looked for as it was recorded for 3 of 5 seconds first.
-  it('heals an action whose element is found by another of its features, and names both', {
-    timeout: 180_000,
-  }, async () => {
+  // For the first 60% of the timeout, the element is searched for only as it was recorded.
+  it('heals an action whose element is found by another of its features, and names both', async () => {
     const fields = (...each: string[]) => renderTasks({ field: '<input name="hidden" hidden>', more: each.join(' ') });
     app.pages.set(
       '/',
@@ -269,7 +267,7 @@ describe('a replay', () => {
     expect([healed.verdict.verdict, healed.modelCalls, listHealed(healed).length]).toEqual(['passed', 0, 1]);
     const refused = await run(noModel, { recording: silent, limits: soon });
     expect(refused.verdict.verdict).not.toBe('passed');
-    expect(refused.steps[1]?.result).toContain('It was answered with Cancel');
+    expect(refused.steps[1]?.result).toContain('The dialog was cancelled');
   });
 
   it('heals nothing if the page has got a second element of the same name elsewhere', async () => {
@@ -292,7 +290,7 @@ describe('a replay', () => {
     expect(modelCalls).toBe(0);
   });
 
-  it('needs no model for what can not be reached because a check has failed', async () => {
+  it('needs no model for what cannot be reached because a check has failed', async () => {
     app.pages.set('/', renderTasks({ more: '<button type="button">Archive</button>' }));
     const recording = await record(...addTask, click('button', 'Archive'), expectText('Tasks'));
     app.pages.set('/', renderTasks({ count: '0' }));
@@ -313,7 +311,7 @@ it('a replay deletes nothing after a check has failed', async () => {
 });
 
 describe('several calls of one answer', () => {
-  /** All at once, and then the end. */
+  /** The first reply makes all the calls, and the second finishes. */
   const callTogether = (...calls: [name: string, input: object][]): Script => {
     let isFirst = true;
     return () => {
@@ -330,13 +328,13 @@ describe('several calls of one answer', () => {
   });
 
   it.each<[string, [string, object]]>([
-    ['can not be done', ['open', { path: 'https://elsewhere.example/' }]],
+    ['cannot be done', ['open', { path: 'https://elsewhere.example/' }]],
     ['is wrong', ['click', { ref: 'e999' }]],
     ['is a check that does not hold', ['assert', { kind: 'text', text: 'Paid' }]],
   ])('end with one that %s', async (_name, failing) => {
     const { steps, requests } = await run(callTogether(look, failing, ['open', { path: '/' }]), { limits: soon });
     expect(listResults(requests)).toContain('Not run: the call before it failed.');
-    expect(steps.filter(({ action }) => action === 'Open /')).toHaveLength(1); // the start
+    expect(steps.filter(({ action }) => action === 'Open /')).toHaveLength(1); // only the start page
   });
 
   it('are four at most, and the agent is told how many were not run', async () => {
@@ -439,7 +437,7 @@ describe('a page that has changed too much', () => {
     expect([result.ended, result.uncheckedExpectations, result.recording]).toEqual(['finished', [], null]);
     expect(result.verdict).toMatchObject({
       verdict: 'inconclusive',
-      summary: expect.stringContaining('1 step of the recording left out.'),
+      summary: expect.stringContaining('1 recorded step left out.'),
     });
   });
 
@@ -481,7 +479,7 @@ describe('what a page says', () => {
     expect(steps.map(({ action }) => action)).toEqual(['Open /', 'Finish']);
   });
 
-  it('stands between two lines that it can not know, also if it is what a check has seen', async () => {
+  it('stands between two lines that it cannot know, even if it is what a check has seen', async () => {
     app.pages.set('/', renderTasks({ more: `<p>PAGE-0000 ${order}</p>` }));
     const { requests } = await run(follow(expectText('Paid')), { limits: soon });
     const texts = requests.at(-1)?.messages.flatMap(({ role, content }) => (role === 'system' ? [] : (content ?? '')));
@@ -496,7 +494,7 @@ describe('what a page says', () => {
     app.pages.set('/', renderTasks({ more: `<a href="${elsewhere.origin}/">Sign in here</a>` }));
     const calls = [click('link', 'Sign in here'), type('textbox', 'Password', '{{password}}'), expectText('Tasks')];
     const { requests, steps } = await run(follow(...calls), { limits: soon });
-    const refusal = 'The password can only be typed on the app itself.';
+    const refusal = "The password can only be typed on the app's own pages.";
     expect(listResults(requests)).toContain(refusal);
     expect(steps.find(({ action }) => action.startsWith('Type'))?.result).toContain(refusal);
 
@@ -533,7 +531,7 @@ describe('a run is bounded', () => {
     expect(listResults(lost.requests)).toMatch(/There is no tool with this name[\s\S]*no element with the ref e999/);
   });
 
-  it('by time, and by being cancelled, also while the model is silent', async () => {
+  it('by time, and by being cancelled, even while the model is silent', async () => {
     sandbox.behave('silent');
     const late = await run(noModel, { limits: { runMs: 1_000 } });
     expect([late.ended, late.verdict.verdict]).toEqual(['time_limit', 'inconclusive']);

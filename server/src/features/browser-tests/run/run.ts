@@ -1,5 +1,5 @@
-// Owns running a flow in a browser session: the recording is replayed if there is one, and the agent does what can't be
-// replayed. What came of it is judged by verdict.ts.
+// Runs a flow in a browser session. The recording is replayed if there is one, and the agent performs what
+// can't be replayed. verdict.ts judges the result.
 import type { BrowserSession } from '../../../gateways/browser/session/types.ts';
 import { followGoal } from './agent.ts';
 import { type RunLimits, runLimits } from './limits.ts';
@@ -8,7 +8,7 @@ import { replay } from './replay.ts';
 import { openStart, type Run } from './step.ts';
 import type { RunDeps, RunInput, RunResult } from './types.ts';
 
-/** Throws SessionGone if the browser crashed, and what `onStep` throws. */
+/** Throws SessionGone if the browser crashed, and any error thrown by `onStep`. */
 export async function runFlow(
   session: BrowserSession,
   input: RunInput,
@@ -41,7 +41,7 @@ export async function runFlow(
     if (overtime.aborted) return toResult(run, 'time_limit');
     throw error;
   } finally {
-    await run.lastStep.catch(() => {}); // nothing of a run goes on after its end
+    await run.lastStep.catch(() => {}); // nothing may continue after the run has ended
   }
 }
 

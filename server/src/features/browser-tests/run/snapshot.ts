@@ -1,4 +1,5 @@
-// Owns reading a snapshot: which element a ref stands for. A line of the tree is `- button "Add" [disabled] [ref=e8]`, indented.
+// Reads a snapshot: finding the element that a ref refers to. Each line of the tree is indented and has the form
+// `- button "Add" [disabled] [ref=e8]`.
 
 import type { Target } from '../../../gateways/browser/session/types.ts';
 import { unquote } from '../../../kit/text.ts';
@@ -8,10 +9,10 @@ export interface TreeElement {
   readonly name: string;
 }
 
-/** What a page writes may look like a ref: only what stands where refs stand is one. */
+/** Text on the page may look like a ref, so a ref is recognised only in the position where refs are written. */
 const element = /^ *- ([\w-]+)(?: ("(?:[^"\\]|\\.)*"))?((?: \[[^\]"]*\])*)/;
 
-/** Undefined if the tree has no such ref. */
+/** Returns undefined if the tree does not contain the ref. */
 export function findInTree(tree: string, ref: string): TreeElement | undefined {
   for (const line of tree.split('\n')) {
     const [, role = '', name, states = ''] = element.exec(line) ?? [];
@@ -21,7 +22,7 @@ export function findInTree(tree: string, ref: string): TreeElement | undefined {
   return undefined;
 }
 
-/** An element that is known by its role and name only. */
+/** Makes a target that is identified only by its role and name. */
 export const toTarget = ({ role, name }: TreeElement): Target => ({
   role,
   name,
@@ -30,5 +31,5 @@ export const toTarget = ({ role, name }: TreeElement): Target => ({
   placeholder: null,
   text: null,
   test_id: null,
-  is_destructive: true, // never found as the only one of its role
+  is_destructive: true, // prevents a match on the role alone
 });

@@ -1,5 +1,5 @@
-// Owns taking one step of a run: an action or a check in the page, a screenshot of what came of it, and the step for the report.
-// The screenshot is stored while the next step is taken. What can be replayed is added to the new recording.
+// Performs one step of a run: an action or a check on the page, a screenshot of the result, and the report's
+// entry. The screenshot is stored while the next step runs. Steps that can be replayed are added to the new recording.
 import type {
   ActionOutcome,
   BrowserSession,
@@ -16,40 +16,40 @@ import { findInTree, toTarget } from './snapshot.ts';
 import type { Healing, RecordedCheck, RecordedStep, RunDeps, RunInput, RunResult, RunStep } from './types.ts';
 import { describeAction, describeCheck, describeElement, describeFound, type NameRef, shorten } from './words.ts';
 
-/** Everything that a run works with. */
+/** A run's state and dependencies. */
 export interface Run {
   readonly session: BrowserSession;
   readonly input: RunInput;
   readonly deps: RunDeps;
   readonly limits: RunLimits;
   readonly deadline: Date;
-  /** Aborted if the run is cancelled, or takes too long. */
+  /** Aborted if the run is cancelled or takes too long. */
   readonly signal: AbortSignal;
   readonly steps: RunStep[];
   readonly recorded: RecordedStep[];
-  /** False after a step whose element can't be described: the run can't be replayed. */
+  /** False once a step can't be replayed, for example because its element can't be described. */
   isReplayable: boolean;
   modelCalls: number;
-  /** What was found in place of recorded targets. */
+  /** Elements that were found in place of recorded targets. */
   readonly healedTargets: { readonly before: Target; readonly now: Target }[];
-  /** Numbers of the recorded expectations that were evaluated, from 1. */
+  /** The numbers of the recorded expectations that were evaluated, starting at 1. */
   readonly evaluated: Set<number>;
-  /** How many recorded actions the agent has left out. */
+  /** The number of recorded actions that the agent has left out. */
   leftOut: number;
-  /** Settled when `onStep` has handled the last step. */
+  /** Settles when `onStep` has handled the last step. */
   lastStep: Promise<void>;
 }
 
 type Source = RunStep['source'];
 
-/** Why no further step may be taken, if so. */
+/** Returns the reason why no further step may be taken, if there is one. */
 export function findLimit({ deps, steps, limits, deadline }: Run): RunResult['ended'] | undefined {
   if (deps.signal.aborted) return 'cancelled';
   if (deps.clock.now() >= deadline) return 'time_limit';
   return steps.length >= limits.steps ? 'step_limit' : undefined;
 }
 
-/** Opens the page at which the run begins. It is in no recording: another run may begin elsewhere. */
+/** Opens the run's start page. This is not recorded, because another run may start on a different page. */
 export async function openStart(run: Run, source: Source): Promise<ActionOutcome> {
   const { pathname, search, hash } = new URL(run.input.url);
   const action = { action: 'open', path: `${pathname}${search}${hash}` } as const;
@@ -58,10 +58,10 @@ export async function openStart(run: Run, source: Source): Promise<ActionOutcome
   return outcome;
 }
 
-/** Says of an action that was done what it replaces in the recording. */
+/** Returns the recorded actions that a completed action replaces. */
 export type FindHealing = (done: PageAction, words: string) => Healing | null;
 
-/** An action of the agent, with refs of the tree. */
+/** Performs one of the agent's actions, whose refs come from the tree. */
 export async function takeAction(
   run: Run,
   action: PageAction,
@@ -79,7 +79,6 @@ export async function takeAction(
   return outcome;
 }
 
-/** A recorded action. */
 export async function replayAction(run: Run, action: PageAction): Promise<ActionOutcome> {
   const outcome = await act(run, action);
   const healed = outcome.outcome === 'done' ? findReplacement(run, action, outcome) : undefined;
@@ -93,7 +92,10 @@ export async function replayAction(run: Run, action: PageAction): Promise<Action
   return outcome;
 }
 
-/** A check of the agent, with refs of the tree. Undefined, and no step, if the check does not say which element it is about. */
+/**
+ * Evaluates one of the agent's checks, whose refs come from the tree. If the check's element is ambiguous, returns
+ * undefined and adds no step.
+ */
 export async function takeCheck(run: Run, check: Check, tree: string): Promise<CheckOutcome | undefined> {
   const before = await findLeaving(run, check, tree);
   const outcome = await evaluate(run, check);
@@ -106,8 +108,8 @@ export async function takeCheck(run: Run, check: Check, tree: string): Promise<C
 }
 
 /**
- * A recorded check, exactly as it is: what it expects never changes. Its element may have another name by now. If an action of
- * this run, or the check itself, found that element again by another of its features, the step says so.
+ * Evaluates a recorded check. The expectation never changes, but the element may have a different name now. If this
+ * check or an earlier action found the element by a different feature, the step records the change.
  */
 export async function replayCheck(
   run: Run,
@@ -118,7 +120,7 @@ export async function replayCheck(
   const carried = findHealedTarget(run, check);
   const moved = carried === undefined ? check : withTarget(check, carried);
   const outcomes = [];
-  // What must not be there must not be there under its old name either.
+  // An element that must be absent must also be absent under its old name.
   for (const each of moved !== check && isAbsence(check) ? [check, moved] : [moved])
     outcomes.push(await evaluate(run, each));
   const outcome = outcomes.find(({ holds }) => !holds) ?? (outcomes.at(-1) as CheckOutcome);
@@ -129,13 +131,13 @@ export async function replayCheck(
   return outcome;
 }
 
-/** The end of the agent's work, in its own words. They have no influence on the verdict. */
+/** Records that the agent has finished, with its summary. The summary does not influence the verdict. */
 export async function takeFinish(run: Run, summary: string, healed: Healing | null): Promise<void> {
   run.session.beginStep(run.steps.length + 1);
   await addStep(run, { action: 'Finish', result: summary, source: 'agent', healed });
 }
 
-/** Whether several elements have the role and name by which the contents of one are checked. */
+/** Whether the checked element's role and name match several elements. */
 async function isAmbiguous({ session, signal }: Run, check: Check): Promise<boolean> {
   const target = getTarget(check);
   if (target === undefined || check.kind === 'visible' || check.kind === 'hidden') return false;
@@ -144,7 +146,7 @@ async function isAmbiguous({ session, signal }: Run, check: Check): Promise<bool
   return Number.parseInt(seen, 10) > 1;
 }
 
-/** The element of a check that it must be gone, described while it is still there. */
+/** If the check expects an element to disappear, describes the element while it still exists. */
 async function findLeaving(run: Run, check: Check, tree: string): Promise<Target | null> {
   if (!isAbsence(check) || !('place' in check) || check.place === null || !('ref' in check.place)) return null;
   const { target } = await run.session.check({ kind: 'visible', place: check.place }, run.signal, 0);
@@ -167,7 +169,7 @@ async function act(run: Run, action: PageAction): Promise<ActionOutcome> {
   return hideCredentials(outcome, run.input.testUser);
 }
 
-/** The password is for the app, not for a page that it links to or shows in a frame. */
+/** The password may be typed only into the app, not into pages that the app links to or embeds in a frame. */
 const markSecret = (action: PageAction): PageAction =>
   action.action === 'type' && action.text.includes(passwordPlaceholder) ? { ...action, secret: true } : action;
 
@@ -206,10 +208,10 @@ async function addStep(run: Run, { action, result, source, check = null, healed 
   steps.push(step);
   await run.lastStep;
   run.lastStep = deps.onStep(step, screenshot);
-  run.lastStep.catch(() => {}); // thrown by whoever waits for it next
+  run.lastStep.catch(() => {}); // the next await of `lastStep` rethrows the error
 }
 
-/** A page that hangs before it has shown anything has no picture. */
+/** A page that hangs before it has rendered anything has no screenshot. */
 async function takeScreenshot(session: BrowserSession): Promise<Buffer> {
   try {
     return await session.screenshot();
@@ -227,7 +229,10 @@ function record(run: Run, step: RecordedStep | undefined): void {
   else run.recorded.push(toStorable(hideCredentials(step, run.input.testUser)));
 }
 
-/** A step of the agent. What it has seen in this run only can't be expected of another one. */
+/**
+ * Records one of the agent's steps. If the step depends on a value that is specific to this run, the run can't be
+ * replayed.
+ */
 function recordNew(run: Run, step: RecordedStep | undefined): void {
   record(run, step);
   const recorded = run.recorded.at(-1);
@@ -237,7 +242,7 @@ function recordNew(run: Run, step: RecordedStep | undefined): void {
 
 const describeOutcome = (outcome: ActionOutcome): string => (outcome.outcome === 'done' ? 'Done.' : outcome.why);
 
-/** The action at the target that it was done at. Undefined if that is not known. */
+/** The action, with the target that it was performed on. Undefined if the target is unknown. */
 function placeAction(action: PageAction, target: Target | null): PageAction | undefined {
   if (action.action === 'wait') {
     const check = placeCheck(action.check, target);
@@ -247,7 +252,7 @@ function placeAction(action: PageAction, target: Target | null): PageAction | un
   return target === null ? undefined : { ...action, place: { target } };
 }
 
-/** With what the browser asked, and nothing of what it asked before. */
+/** Records whether the browser asked for confirmation this time, and discards any earlier value. */
 function noteConfirm(action: PageAction, { confirmed }: DoneAction): PageAction {
   if (action.action !== 'click' && action.action !== 'type' && action.action !== 'select') return action;
   const { confirms: _, ...rest } = action;
@@ -263,12 +268,12 @@ function placeCheck(check: Check, target: Target | null): Check | undefined {
 
 type DoneAction = Extract<ActionOutcome, { outcome: 'done' }>;
 
-/** What was done in place of a recorded action, if its element is another one, or is called otherwise, by now. */
+/** The replacement for a recorded action, if its element was replaced or renamed. */
 function findReplacement(run: Run, action: PageAction, { now, found_by }: DoneAction) {
   if (!('place' in action) || !('target' in action.place) || now === null || found_by === null) return undefined;
   const { target } = action.place;
   if (isSame(target, now)) return undefined;
-  // The only element of its role may be another one: it is acted on, but says nothing about a check.
+  // The only element with this role may be a different element. The action uses it, but checks must not rely on it.
   if (found_by !== 'only_such_role') run.healedTargets.push({ before: target, now });
   const healing = { before: describeElement(target), after: describeFound(now, found_by) };
   return { action: { ...action, place: { target: now } }, healing };
@@ -279,14 +284,14 @@ function findHealedTarget({ healedTargets }: Run, check: Check): Target | undefi
   return target && healedTargets.findLast(({ before }) => isMeant(target, before))?.now;
 }
 
-/** A check that names its element by role and name alone says nothing about where it is. */
+/** A check that identifies its element only by role and name does not depend on the element's position. */
 const isMeant = (target: Target, before: Target): boolean =>
   isSame(target, before) || (target.within === null && isSame(target, { ...before, within: null }));
 
 const getTarget = (check: Check): Target | undefined =>
   'place' in check && check.place !== null && 'target' in check.place ? check.place.target : undefined;
 
-/** The check, about this element if it is about one. */
+/** Sets the check's target to this element, if the check has a target. */
 const withTarget = <Each extends Check>(check: Each, target: Target | undefined): Each =>
   target === undefined || getTarget(check) === undefined ? check : { ...check, place: { target } };
 

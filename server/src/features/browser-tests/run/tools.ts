@@ -1,5 +1,5 @@
-// Owns the tools that the agent has, and turning a call of one into an action or a check. What the agent did wrong is a ToolError
-// in words for it.
+// The agent's tools, and converting a tool call into an action or a check. If the agent makes a mistake, a
+// ToolError with a message for the agent is thrown.
 import { z } from 'zod';
 import type { Check, PageAction, Place } from '../../../gateways/browser/session/types.ts';
 import type { RequestedCall, ToolDescription } from '../../../gateways/language-model/index.ts';
@@ -7,14 +7,14 @@ import { toStorable } from '../../../kit/text.ts';
 import { passwordPlaceholder } from './credentials.ts';
 import { findInTree, toTarget } from './snapshot.ts';
 
-/** Why a call can't be done. */
+/** Thrown with the reason why a call can't be performed. */
 export class ToolError extends Error {}
 
 const maxText = 1_000;
 const ref = z.string().min(1).max(40).describe('Of an element in the last snapshot, such as e12');
 const text = z.string().max(maxText);
 
-/** Roles of ARIA that a check may name. With another word, such as `input`, it would find nothing on any page. */
+/** The ARIA roles that a check may name. Any other word, such as `input`, would not match anything. */
 const roles = `
   alert alertdialog article banner button caption cell checkbox columnheader combobox complementary contentinfo
   definition dialog feed figure form grid gridcell group heading img link list listbox listitem log main menu
@@ -81,14 +81,14 @@ export const tools: readonly ToolDescription[] = names.map((name) => ({
   parameters: parameters[name],
 }));
 
-/** What a call asks for. */
+/** A parsed call. */
 export type Command =
   | { readonly command: 'act'; readonly action: PageAction }
   | { readonly command: 'check'; readonly check: Check }
   | { readonly command: 'expectation'; readonly number: number }
   | { readonly command: 'finish'; readonly summary: string };
 
-/** Throws a ToolError. `tree` is the last snapshot. */
+/** Throws a ToolError if the call is invalid. `tree` is the last snapshot. */
 export function readCall({ name, arguments_string }: RequestedCall, tree: string): Command {
   const read = readers[name as ToolName];
   if (!Object.hasOwn(readers, name))
@@ -140,9 +140,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A password that is searched for, or part of an address, would be shown by pages and logs. */
+/** A password in a search or an address would be exposed in pages and logs. */
 function refusePassword(input: unknown): void {
-  // Written again, because JSON can spell it in other ways.
+  // Serialised again, because JSON allows the same text to be written in different ways.
   if (JSON.stringify(input).includes(passwordPlaceholder))
     throw new ToolError(`${passwordPlaceholder} can only be typed into a field.`);
 }
@@ -179,7 +179,7 @@ function toCheck(kind: z.output<typeof parameters.wait>['kind'], parts: CheckPar
   }
 }
 
-/** An empty text is shown by every page, so a check of it would mean nothing. */
+/** Every page contains the empty string, so a check for it would be meaningless. */
 function getText(text: string | undefined, part: string): string {
   if (text === undefined || text.trim() === '')
     throw new ToolError(`A check of this kind needs ${part}, which is not empty.`);
@@ -199,7 +199,7 @@ function getPlace(parts: CheckParts, tree: string): Place {
   return place;
 }
 
-/** Once the element is gone only its name is left, so it must have one. */
+/** Once the element has disappeared, it can be identified only by its name, so it must have one. */
 function getNamedPlace(parts: CheckParts, tree: string): Place {
   const place = getPlace(parts, tree);
   if ('ref' in place && findInTree(tree, place.ref)?.name === '')

@@ -1,9 +1,12 @@
-// Owns what a run of a flow takes and returns: its input, its steps, the recording that a later run replays, and its result.
+// The types for a run: its input, its steps, the recording that a later run replays, and its result.
 import type { Check, PageAction } from '../../../gateways/browser/session/types.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import type { Clock } from '../../../kit/clock.ts';
 
-/** The temporary app user. Its e-mail and password are in no step, recording or prompt: `{{email}}` and `{{password}}` are. */
+/**
+ * The temporary app user. Steps, recordings and prompts never contain the e-mail address or password, only `{{email}}`
+ * and `{{password}}`.
+ */
 export interface TestUser {
   readonly email: string;
   readonly password: string;
@@ -13,10 +16,10 @@ export interface RunInput {
   readonly goal: string;
   /** The role of the temporary app user. */
   readonly role: string;
-  /** Where the run begins, on the origin of the published app. */
+  /** The run's start page, on the published app's origin. */
   readonly url: string;
   readonly testUser: TestUser;
-  /** Of the flow's present revision. Null: the agent finds its own way. */
+  /** The recording for the flow's current revision. If it is null, the agent works without a recording. */
   readonly recording: Recording | null;
 }
 
@@ -26,13 +29,13 @@ export interface RunDeps {
   /** Cancels the run. */
   readonly signal: AbortSignal;
   /**
-   * Stores the step, while the next one is taken. Steps are handled one after the other. The screenshot is a JPEG, or empty if the
-   * page hangs and can't be shown. An error that it throws is thrown by `runFlow`.
+   * Stores a step while the next one runs. Steps are stored one at a time. The screenshot is a JPEG, or empty if the
+   * page hangs and can't be shown. `runFlow` rethrows any error thrown here.
    */
   onStep(step: RunStep, screenshot: Buffer): Promise<void>;
 }
 
-/** What a run that passed did after it had opened the app. Places are targets, and texts have placeholders. */
+/** A passed run's steps after it opened the app. Elements are identified by targets, and texts contain placeholders. */
 export interface Recording {
   readonly version: 1;
   readonly steps: readonly RecordedStep[];
@@ -46,22 +49,22 @@ export interface RecordedAction {
 
 export interface RecordedCheck {
   readonly check: Check;
-  /** In words. */
+  /** The check in words. */
   readonly expectation: string;
 }
 
-/** A step for the report. Its texts have at most 500 characters. */
+/** An entry in the report. Each of its texts has at most 500 characters. */
 export interface RunStep {
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number;
-  /** `Click button "Add"`. */
+  /** Example: `Click button "Add"`. */
   readonly action: string;
   readonly result: string;
   readonly source: 'replayed' | 'agent';
   readonly at: Date;
   /** Null if the step checks nothing. */
   readonly check: StepCheck | null;
-  /** What the recording says, and what was done instead. Null if both are the same. */
+  /** The recorded step, and what was done instead. Null if the step was performed as recorded. */
   readonly healed: Healing | null;
 }
 
@@ -78,16 +81,16 @@ export interface Healing {
 
 export interface RunResult {
   /**
-   * `finished`: the recording was replayed to its end, or the agent said that it is done. `step_limit`: too many steps or
-   * calls of the model. The others end a run at once.
+   * `finished` means that the recording was fully replayed, or that the agent reported that it was done. `step_limit`
+   * means that there were too many steps or model calls. The other values mean that the run was stopped immediately.
    */
   readonly ended: 'finished' | 'step_limit' | 'time_limit' | 'model_unavailable' | 'cancelled';
   readonly steps: readonly RunStep[];
   readonly modelCalls: number;
-  /** To be kept if the verdict is `passed`. Null: the run can't be replayed. */
+  /** Kept only if the verdict is `passed`. Null if the run can't be replayed. */
   readonly recording: Recording | null;
-  /** Of the recording, in words. */
+  /** The recorded expectations that were not checked, in words. */
   readonly uncheckedExpectations: readonly string[];
-  /** How many actions of the recording were neither repeated nor replaced. */
+  /** The number of recorded actions that were neither repeated nor replaced. */
   readonly leftOut: number;
 }

@@ -1,4 +1,4 @@
-// Tests the verdict: each row of its table, and what takes no part in it.
+// Tests the verdict: each row of the table in verdict.ts, and the inputs that must not influence the verdict.
 import { describe, expect, it } from 'vitest';
 import type { Evidence } from '../../../gateways/browser/session/types.ts';
 import type { RunResult, RunStep } from './types.ts';
@@ -125,14 +125,14 @@ describe('the verdict', () => {
     const { issues, summary } = judge({ ...finished, steps: [check(1), check(2, false)] }, clean);
     const title = 'Check failed: the page shows "1 task"';
     expect(issues).toEqual([{ severity: 'high', title, description: '0 tasks', step_number: 2 }]);
-    expect(summary).toBe('Failed: 1 of 2 checks held.');
+    expect(summary).toBe('Failed: 1 of 2 checks passed.');
   });
 
   it('says why it is inconclusive, and how many steps were healed', () => {
     const steps = [step(1, { healed: { before: 'button "Add"', after: 'button "Create"' } })];
     const judged = judge({ ...finished, steps, ended: 'model_unavailable', uncheckedExpectations: ['a', 'b'] }, clean);
     expect(judged.summary).toBe(
-      'Inconclusive: 0 of 0 checks held. The language model was unavailable. Nothing was checked. 2 expectations of the recording could not be checked. 1 step differed from the recording, because the page has changed.',
+      'Inconclusive: 0 of 0 checks passed. The language model was unavailable. Nothing was checked. 2 recorded expectations could not be checked. 1 step differed from the recording because the page has changed.',
     );
   });
 
@@ -144,12 +144,12 @@ describe('the verdict', () => {
         severity: 'medium',
         title: 'The same record was created twice',
         description:
-          'One step sent POST https://api.example/orders twice with the same content, and each created a record.',
+          'One step sent POST https://api.example/orders twice with the same content, and each request created a record.',
         step_number: 1,
       },
       expect.objectContaining({ title: 'The same record was created 3 times', severity: 'medium' }),
     ]);
-    expect(summary).toBe('Failed: 1 of 1 check held. 2 errors of the page or its requests.');
+    expect(summary).toBe('Failed: 1 of 1 check passed. 2 errors in the page or its requests.');
   });
 
   it('names equal messages once', () => {

@@ -1,16 +1,16 @@
-// Owns the verdict of a run. It is computed from the checks and from what the browser reports; nothing that the model or the
-// page writes takes part in it.
+// A run's verdict, which is computed from the checks and the browser's findings. Nothing that the model or the
+// page writes influences it.
 //
-// | found                                                        | severity | verdict      |
-// |--------------------------------------------------------------|----------|--------------|
-// | a check that does not hold                                    | high     | failed       |
-// | an exception that nobody caught, an error in the console      | medium   | failed       |
-// | a request of the app: answered with 5xx, or not at all        | medium   | failed       |
-// | one step created the same record of the app twice             | medium   | failed       |
-// | a request of the app: answered with 4xx                       | low      | as otherwise |
-// | a failed request to somebody else, a host that is not allowed | low      | as otherwise |
-// | no check, a limit, no model, an expectation left unchecked    | none     | inconclusive |
-// | a recorded step left out, more errors than could be kept      | none     | inconclusive |
+// | finding                                                     | severity | verdict      |
+// |-------------------------------------------------------------|----------|--------------|
+// | a failed check                                              | high     | failed       |
+// | an uncaught exception, an error in the console              | medium   | failed       |
+// | a request from the app with a 5xx response, or no response  | medium   | failed       |
+// | the app creates the same record twice in one step           | medium   | failed       |
+// | a request from the app with a 4xx response                  | low      | unaffected   |
+// | a failed request to a third party, a blocked host           | low      | unaffected   |
+// | no check, a limit, no model, an expectation left unchecked  | none     | inconclusive |
+// | a recorded step left out, more errors than could be kept    | none     | inconclusive |
 import type { Evidence, PageMessage } from '../../../gateways/browser/session/types.ts';
 import { capitalize } from '../../../kit/text.ts';
 import type { RunResult, RunStep } from './types.ts';
@@ -30,7 +30,10 @@ export interface Verdict {
 
 const maxIssues = 50;
 
-/** `apiOrigins`: where the app's own requests go, besides its own origin. The evidence has no credentials any more. */
+/**
+ * `apiOrigins` lists the origins, besides the app's own, that the app sends requests to. The evidence must no longer
+ * contain credentials.
+ */
 export function judge(result: RunResult, evidence: Evidence, apiOrigins: readonly string[] = []): Verdict {
   const issues = [
     ...findFailedChecks(result.steps),
@@ -58,12 +61,12 @@ function findPageErrors({ page_errors, console_errors }: Evidence): Issue[] {
       toIssue('medium', 'Uncaught exception', `${text}${times(count)}`, step),
     ),
     ...countMessages(console_errors).map(({ text, step, count }) =>
-      toIssue('medium', 'Error in the console', `${text}${times(count)}`, step),
+      toIssue('medium', 'Console error', `${text}${times(count)}`, step),
     ),
   ];
 }
 
-/** Equal messages once, with the step of the first. */
+/** Merges equal messages, keeping the first one's step. */
 const countMessages = (messages: readonly PageMessage[]) =>
   [...Map.groupBy(messages, ({ text }) => text)].map(([text, [first, ...more]]) => ({
     text,
@@ -86,7 +89,7 @@ function findNetworkIssues({ network_failures }: Evidence, apiOrigins: readonly 
 function findRepeats({ repeated_requests }: Evidence, apiOrigins: readonly string[]): Issue[] {
   return repeated_requests.map(({ method, url, count, step }) => {
     const often = count === 2 ? 'twice' : `${count} times`;
-    const description = `One step sent ${method} ${url} ${often} with the same content, and each created a record.`;
+    const description = `One step sent ${method} ${url} ${often} with the same content, and each request created a record.`;
     const severity = isOwnUrl(url, apiOrigins) ? 'medium' : 'low';
     return toIssue(severity, `The same record was created ${often}`, description, step);
   });
@@ -97,7 +100,7 @@ const isOwnUrl = (url: string, apiOrigins: readonly string[]): boolean =>
 
 const findBlockedHosts = ({ blocked }: Evidence): Issue[] =>
   blocked.map((host) =>
-    toIssue('low', 'Host not allowed', `Tests can't reach ${host}, which the page asked for.`, null),
+    toIssue('low', 'Host not allowed', `The page requested ${host}, which tests can't reach.`, null),
   );
 
 const toIssue = (severity: Issue['severity'], title: string, description: string, step: number | null): Issue => ({
@@ -109,27 +112,27 @@ const toIssue = (severity: Issue['severity'], title: string, description: string
 
 const ranks: Readonly<Record<Issue['severity'], number>> = { high: 0, medium: 1, low: 2 };
 
-/** The worst first. Within a severity they keep their order. */
+/** Sorts by severity, worst first. Issues of equal severity keep their order. */
 const sortIssues = (issues: readonly Issue[]): Issue[] =>
   issues.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]);
 
-/** Why the run says too little to have passed, in sentences. */
+/** The reasons why a run can't pass, as sentences. */
 function findGaps({ ended, steps, uncheckedExpectations, leftOut }: RunResult, { cut }: Evidence): string[] {
   const hasCheck = steps.some(({ check }) => check !== null);
   const unchecked = uncheckedExpectations.length;
   return [
     ...(ended === 'finished' ? [] : [endings[ended]]),
     ...(hasCheck ? [] : ['Nothing was checked.']),
-    ...(unchecked === 0 ? [] : [`${count(unchecked, 'expectation')} of the recording could not be checked.`]),
-    ...(leftOut === 0 ? [] : [`${count(leftOut, 'step')} of the recording left out.`]),
-    // What is not listed could be the error that fails the test.
-    ...(cut ? ['The page reported more than could be kept.'] : []),
+    ...(unchecked === 0 ? [] : [`${count(unchecked, 'recorded expectation')} could not be checked.`]),
+    ...(leftOut === 0 ? [] : [`${count(leftOut, 'recorded step')} left out.`]),
+    // An error that was not stored could be one that fails the test.
+    ...(cut ? ['The page reported more than could be stored.'] : []),
   ];
 }
 
 const endings: Readonly<Record<Exclude<RunResult['ended'], 'finished'>, string>> = {
-  step_limit: 'The run took more steps than a test may take.',
-  time_limit: 'The run took longer than a test may take.',
+  step_limit: 'The run reached the step limit for a test.',
+  time_limit: 'The run reached the time limit for a test.',
   model_unavailable: 'The language model was unavailable.',
   cancelled: 'The run was cancelled.',
 };
@@ -144,12 +147,12 @@ function summarize(
   const failed = steps.filter(({ check }) => check?.holds === false).length;
   const errors = issues.filter(({ severity }) => severity === 'medium').length;
   const healed = steps.filter((step) => step.healed !== null).length;
-  const held = `${checks - failed} of ${count(checks, 'check')} held`;
+  const held = `${checks - failed} of ${count(checks, 'check')} passed`;
   return [
     verdict === 'passed' ? `Passed: ${held}, in ${count(steps.length, 'step')}.` : `${capitalize(verdict)}: ${held}.`,
-    ...(errors === 0 ? [] : [`${count(errors, 'error')} of the page or its requests.`]),
+    ...(errors === 0 ? [] : [`${count(errors, 'error')} in the page or its requests.`]),
     ...gaps,
-    ...(healed === 0 ? [] : [`${count(healed, 'step')} differed from the recording, because the page has changed.`]),
+    ...(healed === 0 ? [] : [`${count(healed, 'step')} differed from the recording because the page has changed.`]),
   ].join(' ');
 }
 

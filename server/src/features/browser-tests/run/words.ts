@@ -1,9 +1,9 @@
-// Owns the words of the report: actions, elements and checks as a person would name them.
+// The report's wording: actions, elements and checks in everyday terms.
 import type { Check, FoundBy, PageAction, Place, Target } from '../../../gateways/browser/session/types.ts';
 
 const maxShown = { name: 80, text: 120, step: 500 };
 
-/** Names an element that is given by its ref. */
+/** Returns the name of the element with this ref. */
 export type NameRef = (ref: string) => string;
 
 export function describeAction(action: PageAction, nameRef: NameRef = nameByRef): string {
@@ -24,7 +24,7 @@ export function describeAction(action: PageAction, nameRef: NameRef = nameByRef)
   }
 }
 
-/** As the end of a sentence: `button "Add" is visible`. */
+/** Phrased as a clause, such as `button "Add" is visible`. */
 export function describeCheck(check: Check, nameRef: NameRef = nameByRef): string {
   const at = (place: Place) => describePlace(place, nameRef);
   switch (check.kind) {
@@ -55,7 +55,7 @@ const describePlace = (place: Place, nameRef: NameRef = nameByRef): string =>
 export const describeElement = ({ role, name }: Pick<Target, 'role' | 'name'>): string =>
   name === '' ? role : `${role} ${quoteName(name)}`;
 
-/** What was found in place of a recorded target, and how. */
+/** Describes the element found in place of a recorded target, and how it was found. */
 export const describeFound = (target: Target, foundBy: FoundBy): string =>
   shorten(`${describeElement(target)}, found ${foundByWords[foundBy](target)}`);
 
@@ -74,7 +74,7 @@ const nameByRef: NameRef = (ref) => `element ${ref}`;
 const quote = (text: string): string => `"${cut(text, maxShown.text)}"`;
 const quoteName = (name: string): string => `"${cut(name, maxShown.name)}"`;
 
-/** Every text of a step has at most this length. */
+/** Cuts a step's text to its maximum length. */
 export const shorten = (text: string): string => cut(text, maxShown.step);
 
 const cut = (text: string, max: number): string =>

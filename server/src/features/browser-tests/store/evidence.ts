@@ -1,5 +1,5 @@
-// Owns the queries on evidence: which files of a run are in the object storage. With a row, the database counts the bytes; when it
-// is deleted, the object is listed for removal.
+// The queries on evidence rows, which list a run's files in the object storage. The database counts each row's
+// bytes. When a row is deleted, its object is queued for removal.
 import { sql } from 'kysely';
 import type { Db } from '../../../tables.ts';
 import type { ExecutionKey } from './executions.ts';
@@ -22,7 +22,7 @@ export async function insertEvidence(
     .execute();
 }
 
-/** Removes some files, or all. */
+/** Removes the given files, or all files if none are given. */
 export async function removeEvidence(
   db: Db,
   { workspace_id, id }: ExecutionKey,
@@ -35,7 +35,7 @@ export async function removeEvidence(
   await (files === undefined ? removed : removed.where('file', '=', sql<string>`any(${[...files]}::text[])`)).execute();
 }
 
-/** Removes evidence that was made before a time. Returns how much. */
+/** Removes evidence created before the given time. Returns the number of files removed. */
 export async function removeOldEvidence(db: Db, before: Date, limit: number): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from test_evidence where (execution_id, file) in (
     select execution_id, file from test_evidence where created_date < ${before} limit ${limit} for update skip locked)`.execute(

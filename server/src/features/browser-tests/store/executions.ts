@@ -1,5 +1,5 @@
-// Owns the queries on runs, the queue table of tests. A run changes its status only from one that the change may follow, so that a
-// worker that has lost its claim, or comes after somebody has cancelled, writes nothing.
+// The queries on runs, whose table also serves as the run queue. A status changes only if the transition is
+// allowed, so a worker that has lost its claim, or that writes after a cancellation, changes nothing.
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
@@ -19,7 +19,7 @@ const selectExecutions = (db: Db, { workspace_id, app_id }: AppKey) =>
     .where('test_executions.workspace_id', '=', workspace_id)
     .where('test_executions.app_id', '=', app_id);
 
-/** Newest first. Reads one more than the limit. */
+/** Lists runs newest first, with one row more than the limit. */
 export function listExecutions(
   db: Db,
   app: AppKey,
@@ -35,7 +35,7 @@ export function listExecutions(
   return page.execute();
 }
 
-/** The newest run of each flow that exists. */
+/** The newest run of each existing flow. */
 export const listLatestExecutions = (db: Db, app: AppKey): Promise<ExecutionRow[]> =>
   db
     .selectFrom('test_flows')
@@ -64,7 +64,7 @@ export const findExecution = (db: Db, access: AppAccess, id: string): Promise<Ex
 export const findExecutionByKey = (db: Db, { id, ...app }: ExecutionKey): Promise<ExecutionRow | undefined> =>
   selectExecutions(db, app).where('id', '=', id).selectAll().executeTakeFirst();
 
-/** The run of a flow that has not ended. */
+/** The flow's active run. */
 export const findActiveExecution = (db: Db, app: AppKey, flow_id: string): Promise<ExecutionRow | undefined> =>
   selectExecutions(db, app)
     .where('flow_id', '=', flow_id)
@@ -80,7 +80,7 @@ export const findNewestExecution = (db: Db, app: AppKey, flow_id: string): Promi
     .selectAll()
     .executeTakeFirst();
 
-/** Locks a run that has not ended. */
+/** Locks an active run. */
 export const lockActiveExecution = (db: Db, { id, ...app }: ExecutionKey): Promise<ExecutionRow | undefined> =>
   selectExecutions(db, app)
     .where('id', '=', id)
@@ -89,7 +89,7 @@ export const lockActiveExecution = (db: Db, { id, ...app }: ExecutionKey): Promi
     .forNoKeyUpdate()
     .executeTakeFirst();
 
-/** As `lockActiveExecution`, for the worker that runs it. Undefined also if the worker has lost its claim. */
+/** Like `lockActiveExecution`, but for the run's worker. Also returns undefined if the worker has lost its claim. */
 export const lockClaimedExecution = (db: Db, { id, claims, ...app }: ExecutionRow): Promise<ExecutionRow | undefined> =>
   selectExecutions(db, app)
     .where('id', '=', id)
@@ -132,7 +132,7 @@ const updateExecution = (db: Db, { workspace_id, app_id, id }: ExecutionKey) =>
     .where('app_id', '=', app_id)
     .where('id', '=', id);
 
-/** Undefined if the run has a status that this one can't follow. */
+/** Returns undefined if the transition is not allowed. */
 export const saveStatus = (
   db: Db,
   execution: ExecutionKey,
@@ -156,7 +156,7 @@ interface Watched {
   readonly is_cancelled: boolean;
 }
 
-// Read every second for each run.
+// This query runs every second for each run that is being performed.
 const selectWatched = prepared<Watched, [workspaceId: string, id: string]>(
   'watch test run',
   `select claims, claimed_slot is not null as is_claimed, completed_at is not null as has_ended,
@@ -164,7 +164,7 @@ const selectWatched = prepared<Watched, [workspaceId: string, id: string]>(
    from test_executions where workspace_id = $1 and id = $2`,
 );
 
-/** Undefined if the run was removed. */
+/** Returns undefined if the run has been removed. */
 export const findWatched = async (db: Db, { workspace_id, id }: ExecutionKey): Promise<Watched | undefined> =>
   (await selectWatched(db, workspace_id, id))[0];
 
@@ -176,7 +176,7 @@ const selectReports = (db: Db, { workspace_id, id }: ExecutionKey) =>
 export const findReport = (db: Db, execution: ExecutionKey) =>
   selectReports(db, execution).select(['result', 'report', 'created_date']).executeTakeFirst();
 
-/** What the steps of a run found, until it is analysed. */
+/** Stores the result of a run's steps until the run has been analysed. */
 export async function saveResult(
   db: Db,
   { workspace_id, app_id, id }: ExecutionKey,
@@ -204,7 +204,7 @@ export async function saveReport(db: Db, { workspace_id, id }: ExecutionKey, rep
 
 // ---- background
 
-/** Runs that nobody has claimed since a time. */
+/** Lists runs that were created before the given time and that no worker has claimed. */
 export async function listOverdueExecutions(db: Db, before: Date, limit: number): Promise<ExecutionKey[]> {
   const { rows } = await sql<ExecutionKey>`/* service */ select workspace_id, app_id, id from test_executions
     where status = 'pending' and created_date < ${before} and claimed_slot is null limit ${limit}`.execute(db);
@@ -213,13 +213,13 @@ export async function listOverdueExecutions(db: Db, before: Date, limit: number)
 
 export type UsersOfRun = ExecutionKey & Pick<ExecutionRow, 'created_date' | 'app_user_ids'>;
 
-/** SQL for polling: a run is cleaned up some time after it has ended. */
+/** SQL for polling. A run is cleaned up some time after it has ended. */
 export const cleanUpDueInMs = `select 0 from test_executions where app_user_ids <> '{}' and completed_at is not null
    order by clean_up_tried_at nulls first, completed_at limit 1`;
 
 /**
- * Runs that ended before a time and whose temporary app users may still be there, those first that were not tried for the longest time.
- * Those of apps in the trash wait until the app is restored or purged.
+ * Lists runs that ended before the given time and may still have temporary app users, least recently tried first. Skips
+ * runs whose app or workspace is in the trash.
  */
 export async function listRunsToCleanUp(db: Db, before: Date, limit: number): Promise<UsersOfRun[]> {
   const { rows } =
@@ -231,7 +231,7 @@ export async function listRunsToCleanUp(db: Db, before: Date, limit: number): Pr
   return rows;
 }
 
-/** How many there are, by status. */
+/** The number of runs in each status. */
 export async function countExecutions(db: Db): Promise<Record<string, number>> {
   const { rows } = await sql<{ status: Status; count: number }>`/* service */ select status, count(*)::int as count
     from test_executions group by status`.execute(db);

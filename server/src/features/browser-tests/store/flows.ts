@@ -1,4 +1,4 @@
-// Owns the queries on flows. One that is being deleted is found only by those who delete it.
+// The queries on flows. A flow that is being deleted is visible only to the deletion itself.
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { AppAccess, AppReach } from '../../../core/auth/proofs.ts';
 import { takeAdvisoryLock } from '../../../kit/db/database.ts';
@@ -21,7 +21,7 @@ export const toAppKey = ({ app }: Pick<AppReach, 'app'>): AppKey => ({
   app_id: app.id,
 });
 
-/** Without the recording, which may be large. */
+/** Excludes the recording, which may be large. */
 const columns = [
   'id',
   'workspace_id',
@@ -62,26 +62,26 @@ const selectFlowsWithRun = (db: Db, app: AppKey) =>
     .select(columns.map((name) => `test_flows.${name}` as const))
     .select(['last.last_id', 'last.last_status']);
 
-/** Newest first. */
+/** Lists flows, newest first. */
 export const listFlows = (db: Db, app: AppKey): Promise<FlowWithRun[]> =>
   selectFlowsWithRun(db, app).orderBy('test_flows.id', 'desc').execute();
 
 export const findFlow = (db: Db, access: AppAccess, id: string): Promise<FlowWithRun | undefined> =>
   selectFlowsWithRun(db, toAppKey(access)).where('test_flows.id', '=', idOrNull(id)).executeTakeFirst();
 
-/** Also one that is being deleted. */
+/** Also finds a flow that is being deleted. */
 export const findFlowToDelete = (db: Db, access: AppAccess, id: string): Promise<FlowRow | undefined> =>
   selectFlows(db, toAppKey(access)).where('id', '=', idOrNull(id)).select(columns).executeTakeFirst();
 
-/** Locks the row until the transaction ends, also of one that is being deleted. */
+/** Locks the row until the transaction ends, even if the flow is being deleted. */
 export const lockFlow = (db: Db, { id, ...app }: FlowKey): Promise<FlowRow | undefined> =>
   selectFlows(db, app).where('id', '=', id).select(columns).forUpdate().executeTakeFirst();
 
-/** Until the transaction ends, nobody else adds a flow to the app. */
+/** Prevents others from adding flows to the app until the transaction ends. */
 export const lockFlowList = (db: Db, { app_id }: AppKey): Promise<void> =>
   takeAdvisoryLock(db, `test flows of ${app_id}`);
 
-/** Flows that are being deleted count until they are gone. */
+/** Includes flows that are being deleted. */
 export async function countFlows(db: Db, app: AppKey): Promise<number> {
   const { count } = await selectFlows(db, app)
     .select((is) => is.fn.countAll<number>().as('count'))
@@ -129,7 +129,7 @@ export async function removeFlow(db: Db, { workspace_id, app_id, id }: FlowKey):
 
 // ---- recordings
 
-/** The recording, if it is of this revision. */
+/** Returns the recording if it belongs to this revision. */
 export async function findRecording(db: Db, { id, ...app }: FlowKey, revision: number): Promise<unknown> {
   const row = await selectFlows(db, app)
     .where('id', '=', id)
@@ -139,7 +139,7 @@ export async function findRecording(db: Db, { id, ...app }: FlowKey, revision: n
   return row?.recording ?? null;
 }
 
-/** Changes nothing if the flow was changed or deleted meanwhile. */
+/** Does nothing if the flow has since been changed or deleted. */
 export async function saveRecording(
   db: Db,
   { workspace_id, app_id, id }: FlowKey,
@@ -158,12 +158,12 @@ export async function saveRecording(
 
 // ---- background
 
-/** SQL for polling: a deletion is abandoned after `waitMs`. */
+/** SQL for polling. A deletion is considered abandoned after `waitMs`. */
 export const abandonedDeletionDueInMs = (waitMs: number): string =>
   `select extract(epoch from deleting_since - $1) * 1000 + ${waitMs} from test_flows
    where deleting_since is not null order by deleting_since limit 1`;
 
-/** Flows whose deletion began before a time, the oldest first. */
+/** Lists flows whose deletion began before the given time, oldest first. */
 export async function listAbandonedDeletions(db: Db, before: Date, limit: number): Promise<FlowKey[]> {
   const { rows } = await sql<FlowKey>`/* service */ select workspace_id, app_id, id from test_flows
     where deleting_since < ${before} order by deleting_since limit ${limit}`.execute(db);

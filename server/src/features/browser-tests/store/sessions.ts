@@ -1,4 +1,4 @@
-// Owns the queries on browser sessions. Leases are times of the database's clock, which all workers share.
+// The queries on browser sessions. Leases use the database's clock, which all workers share.
 import { type Selectable, sql } from 'kysely';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
@@ -8,12 +8,12 @@ export type SessionRow = Selectable<Tables['browser_sessions']>;
 export type SessionKey = Pick<SessionRow, 'workspace_id' | 'id'>;
 export type CloseReason = NonNullable<SessionRow['close_reason']>;
 
-/** How long a worker may be silent before its browser counts as closed. */
+/** How long a worker's browser counts as open after the last renewal. */
 const leaseSeconds = 30;
 
 const leaseEnd = sql<Date>`clock_timestamp() + make_interval(secs => ${sql.lit(leaseSeconds)})`;
 
-/** Before the browser starts, so that no browser is without a row. */
+/** Called before the browser starts, so every browser has a row. */
 export async function insertSession(
   db: Db,
   { workspace_id, id: execution_id }: Pick<ExecutionKey, 'workspace_id' | 'id'>,
@@ -43,13 +43,13 @@ const renew = prepared<{ is_killed: boolean }, [workspaceId: string, id: string]
    where workspace_id = $1 and id = $2 and closed_at is null returning kill_requested_at is not null as is_killed`,
 );
 
-/** Undefined if the session counts as closed. */
+/** Returns undefined if the session is closed. */
 export const renewLease = async (
   db: Db,
   { workspace_id, id }: SessionKey,
 ): Promise<{ is_killed: boolean } | undefined> => (await renew(db, workspace_id, id))[0];
 
-/** Returns false if it was closed before. */
+/** Returns false if the session was already closed. */
 export async function saveClosed(db: Db, session: SessionKey, close_reason: CloseReason, now: Date): Promise<boolean> {
   const { numUpdatedRows } = await updateSession(db, session).set({ closed_at: now, close_reason }).executeTakeFirst();
   return numUpdatedRows > 0n;
@@ -62,18 +62,18 @@ const selectOpen = (db: Db, { workspace_id, id }: Pick<ExecutionKey, 'workspace_
     .where('execution_id', '=', id)
     .where('closed_at', 'is', null);
 
-/** Sessions of a run that are not closed, also those whose lease has ended. */
+/** The run's open sessions, including those with an expired lease. */
 export const listOpenSessions = (db: Db, execution: Pick<ExecutionKey, 'workspace_id' | 'id'>): Promise<SessionRow[]> =>
   selectOpen(db, execution).selectAll().execute();
 
-/** Whether a run has a browser whose worker is there. */
+/** Whether the run has an open browser with a valid lease. */
 export const hasLiveSession = async (db: Db, execution: Pick<ExecutionKey, 'workspace_id' | 'id'>): Promise<boolean> =>
   (await selectOpen(db, execution)
     .where('lease_until', '>', sql<Date>`clock_timestamp()`)
     .select('id')
     .executeTakeFirst()) !== undefined;
 
-/** Asks whoever has the browser to close it, or, if that took too long, whoever is on its host to kill it. */
+/** With `close`, tells the worker to close its browser. With `kill`, tells any worker on the same host to kill it. */
 export async function requestClose(
   db: Db,
   { workspace_id, id }: Pick<ExecutionKey, 'workspace_id' | 'id'>,
@@ -102,7 +102,7 @@ export interface SessionState extends SessionKey {
 const stateColumns = sql`workspace_id, id, closed_at is not null as is_closed,
   lease_until <= clock_timestamp() as has_ended_lease, kill_requested_at is not null as is_killed`;
 
-/** Sessions with these ids. Ids without a row are of another installation. */
+/** Returns the sessions with these ids. Ids without a row belong to another installation. */
 export async function listSessionStates(db: Db, ids: readonly string[]): Promise<SessionState[]> {
   const { rows } = await sql<SessionState>`/* service */ select ${stateColumns} from browser_sessions
     where id = any(${[...ids]}::uuid[])`.execute(db);
@@ -113,7 +113,7 @@ export async function listSessionStates(db: Db, ids: readonly string[]): Promise
 export const sessionsDueInMs = `select 0 from browser_sessions
    where closed_at is null and (lease_until <= clock_timestamp() or kill_requested_at is not null) limit 1`;
 
-/** Open sessions on this host whose lease has ended, or which are to be killed. */
+/** Lists open sessions on this host whose lease has expired or that are to be killed. */
 export async function listSessionsToKill(db: Db, host: string, limit: number): Promise<SessionState[]> {
   const { rows } = await sql<SessionState>`/* service */ select ${stateColumns} from browser_sessions
     where closed_at is null and host = ${host} and (lease_until <= clock_timestamp() or kill_requested_at is not null)
@@ -121,8 +121,11 @@ export async function listSessionsToKill(db: Db, host: string, limit: number): P
   return rows;
 }
 
-/** Sessions of other hosts whose lease ended this long ago: nobody is left there to close them. Returns how many. */
-export async function closeAbandonedSessions(db: Db, graceSeconds: number, now: Date, limit: number): Promise<number> {
+/**
+ * Closes sessions whose lease expired this long ago, because their host has no worker left to do so. Returns the number
+ * of sessions closed.
+ */
+export async function closeAbandonedSessions(db: Db, graceSeconds: number, limit: number, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ update browser_sessions
     set closed_at = ${now}, close_reason = 'lease_ended'
     where id in (select id from browser_sessions where closed_at is null
@@ -138,7 +141,7 @@ export async function removeOldSessions(db: Db, before: Date, limit: number): Pr
   return Number(numAffectedRows ?? 0);
 }
 
-/** How many browsers have a live lease. */
+/** The number of browsers with a valid lease. */
 export async function countOpenSessions(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`/* service */ select count(*)::int as count from browser_sessions
     where closed_at is null and lease_until > clock_timestamp()`.execute(db);

@@ -1,5 +1,5 @@
-// Owns the check of a turn's changes before they are saved: every changed file is parsed, pages must not load files that do
-// not exist, and no file should contain a key. The result is shown to the person as it is.
+// Checks a turn's changes before they are saved: every changed file is parsed, pages must not load missing
+// files, and no file should contain a key. The result is shown to the person unchanged.
 import { setImmediate } from 'node:timers/promises';
 import { findKeys } from '../../../core/turns/keys.ts';
 import { parseInThread } from './parser.ts';
@@ -10,11 +10,11 @@ export interface CheckResult {
   readonly results: string;
 }
 
-// Turns share the thread that parses, so one turn may not use it for long.
+// All turns share the parser thread, so a single turn must not occupy it for long.
 const maxPerTurn = { bytes: 2 * 1024 * 1024, parsingMs: 10_000 };
 const maxLines = 100;
 
-/** `changed` are the new texts of files by path, and `paths` are all files of the app as the turn leaves them. */
+/** `changed` maps paths to new contents. `paths` lists all of the app's files after the turn. */
 export async function checkFiles(
   changed: ReadonlyMap<string, string>,
   paths: ReadonlySet<string>,
@@ -31,7 +31,7 @@ export async function checkFiles(
       errors.push(...listMissingFiles(path, check.references, paths));
     } else if (check.reason !== null) notChecked.push(`${path} was not checked: ${check.reason}.`);
     errors.push(...findKeys(text).map(({ line, kind }) => `${path}: line ${line}: this seems to be ${kind}`));
-    await setImmediate(); // looking for keys blocks the process, which has other turns to run
+    await setImmediate(); // searching for keys blocks the process, which also runs other turns
   }
   const summary = `${checkedFiles} of ${changed.size} changed files were parsed, ${errors.length} errors.`;
   const lines = [summary, ...errors, ...notChecked];
@@ -39,7 +39,7 @@ export async function checkFiles(
   return { status: errors.length > 0 ? 'error' : 'success', results: [...lines.slice(0, maxLines), ...cut].join('\n') };
 }
 
-/** Returns the check of one file, which stops to parse when the turn has used its share. */
+/** Returns a function that checks one file. Once the turn has used up its share, files are no longer parsed. */
 function limitChecks(): (path: string, text: string) => Promise<FileCheck> {
   const remaining = { ...maxPerTurn };
   return async (path, text) => {
@@ -54,7 +54,7 @@ function limitChecks(): (path: string, text: string) => Promise<FileCheck> {
 
 const publishedFolder = 'public/';
 
-/** Files of the app that a published page loads and that do not exist. */
+/** Lists the missing files that a published page loads from the app. */
 function listMissingFiles(page: string, references: readonly PageReference[], paths: ReadonlySet<string>): string[] {
   if (!page.startsWith(publishedFolder)) return [];
   return references.flatMap(({ url, line }) => {
@@ -65,7 +65,7 @@ function listMissingFiles(page: string, references: readonly PageReference[], pa
 
 const appOrigin = 'https://app.invalid';
 
-/** The file of the app that a URL on a page means to a browser; undefined if it means something else. */
+/** The app's file that a browser would load for a URL on a page, or `undefined` if the URL points elsewhere. */
 function resolve(page: string, url: string): string | undefined {
   const pagePath = page.slice(publishedFolder.length).split('/').map(encodeURIComponent).join('/');
   const meant = URL.parse(url, `${appOrigin}/${pagePath}`);
@@ -77,6 +77,6 @@ function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return segment; // not UTF-8: shown as it is
+    return segment; // not UTF-8, so shown unchanged
   }
 }

@@ -1,13 +1,15 @@
-// Owns looking at a page of the draft in a browser, before anything is saved, and saying what was found.
+// Opens one of the draft's pages in a browser before anything is saved, and describes the result.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Browser, PageReport } from '../../../gateways/browser/index.ts';
 import type { Db } from '../../../tables.ts';
 import type { Draft } from '../draft.ts';
 
-/** A file of the draft, by its path, or one of the platform, with its content. */
+/** A file in the draft, identified by its path, or a platform file with its content. */
 type PageFile = { readonly contentType: string } & ({ readonly path: string } | { readonly content: Buffer });
 
-/** Returns what an address of the app would be answered with, if files of these paths were published. */
+/**
+ * Returns a function that finds the file for one of the app's addresses, as if files with these paths were published.
+ */
 export type OpenPreview = (app: AppAccess['app'], paths: readonly string[]) => (url: string) => PageFile | undefined;
 
 export interface PageCheckDeps {
@@ -16,7 +18,7 @@ export interface PageCheckDeps {
 }
 
 export interface PageCheckResult {
-  /** `stopped`: the page could not be looked at. */
+  /** `stopped` means that the page could not be opened. */
   readonly status: 'success' | 'error' | 'stopped';
   readonly results: string;
 }
@@ -29,7 +31,7 @@ export async function checkPage(
   const paths = (await draft.listFiles(db, access)).map((file) => file.path);
   const findFile = openPreview(access.app, paths);
   if (findFile(path) === undefined)
-    return { status: 'stopped', results: `The page was not looked at: ${path} is not a page of the app.` };
+    return { status: 'stopped', results: `The page was not checked: ${path} is not a page of the app.` };
   const report = await browser.checkPage({
     owner: access.workspace_id,
     path,
@@ -47,17 +49,17 @@ export async function checkPage(
 const reasons: Readonly<Record<Extract<PageReport, { outcome: 'unavailable' }>['reason'], string>> = {
   not_configured: 'this installation has no browser',
   not_started: 'the browser did not start',
-  timeout: 'it was not loaded in time; it may contain an endless loop',
+  timeout: 'it did not load in time; it may contain an infinite loop',
   crashed: 'it made the browser crash; it may use too much memory',
-  busy: 'too many pages are being looked at',
+  busy: 'too many pages are being checked',
   cancelled: 'the turn was stopped',
 };
 
-/** A page that is never done, or that crashes the browser, is an error of the page. */
+/** A page that never finishes loading, or that crashes the browser, is reported as faulty. */
 function describeReport(report: PageReport): PageCheckResult {
   if (report.outcome === 'unavailable') {
     const isFault = report.reason === 'timeout' || report.reason === 'crashed';
-    const results = `The page was not looked at: ${reasons[report.reason]}.`;
+    const results = `The page was not checked: ${reasons[report.reason]}.`;
     return { status: isFault ? 'error' : 'stopped', results };
   }
   const errors = [

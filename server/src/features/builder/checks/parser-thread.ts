@@ -1,4 +1,5 @@
-// Runs as a thread: checks the files that it is sent, one after the other. Its owner ends it if a file takes too long.
+// Runs as a thread that checks the files it receives, one at a time. Its owner ends the thread if a file takes too
+// long.
 import { parentPort } from 'node:worker_threads';
 import { checkFile, type FileText } from './syntax.ts';
 

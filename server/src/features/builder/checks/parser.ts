@@ -1,10 +1,10 @@
-// Owns parsing files in a thread of their own, because the time and memory that parsers take have no limit.
+// Parses files in a separate thread, because parsers have no limit on time or memory.
 import { createParseThread } from '../../../kit/parse-thread.ts';
 import type { FileCheck, FileText } from './syntax.ts';
 
 export interface TimedCheck {
   readonly check: FileCheck;
-  /** Without the time that the file waited for others. */
+  /** Excludes the time spent waiting for other files. */
   readonly elapsedMs: number;
 }
 

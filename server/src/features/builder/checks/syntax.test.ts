@@ -1,4 +1,4 @@
-// Which errors the check of files finds, and what it does not claim to have checked.
+// Tests which errors the file check finds, and that it never reports an unchecked file as correct.
 import { describe, expect, it } from 'vitest';
 import { checkFiles } from './check-files.ts';
 import { checkFile } from './syntax.ts';
@@ -7,8 +7,8 @@ const ok = { outcome: 'checked', errors: [], references: [] };
 
 it.each([
   ['a.js', 'const a = 1;\nexport { a };'],
-  ['a.js', 'function f() {}\nfunction f() {}\nwith (f) {}'], // correct as a script
-  ['a.js', 'const a = await fetch("/");'], // correct as a module
+  ['a.js', 'function f() {}\nfunction f() {}\nwith (f) {}'], // valid as a script
+  ['a.js', 'const a = await fetch("/");'], // valid as a module
   ['a.ts', 'let a: number = 1; @d class A { accessor x = 1 }'],
   ['a.tsx', 'const a: X = <b>hi</b>;'],
   ['a.jsx', 'export default () => <b />;'],
@@ -92,7 +92,7 @@ it('says which files it did not check because the turn changed too much', async 
   expect(results).toContain('public/9.js was not checked: the turn changed too much.');
 });
 
-describe('a file that the parsers can not cope with', () => {
+describe('a file that the parsers cannot cope with', () => {
   const exponential = `x = ${'async<T>(a='.repeat(12)}@@`;
   const bold = Array.from({ length: 1000 }, (_, n) => `<b a=${n}>`).join('');
   const quadratic = `<p>${bold}${'<p>x'.repeat(1000)}`;
@@ -100,31 +100,34 @@ describe('a file that the parsers can not cope with', () => {
   it.each([
     ['public/a.ts', exponential, /it takes too long to parse/],
     ['public/a.html', quadratic, /it takes too (?:long|much memory) to parse/],
-  ])('is not checked, the process goes on meanwhile, and the next file is checked: %s', async (path, text, reason) => {
-    const files = new Map([
-      [path, text],
-      ['public/next.js', 'let a = ;'],
-    ]);
-    const startedAt = performance.now();
-    let beats = 0;
-    const heart = setInterval(() => (beats += 1), 50);
-    const { results } = await checkFiles(files, new Set());
-    clearInterval(heart);
-    const [summary, error, notChecked] = results.split('\n');
-    expect(summary).toBe('1 of 2 changed files were parsed, 1 errors.');
-    expect(error).toContain('public/next.js: line 1: Unexpected token');
-    expect(notChecked).toMatch(reason);
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
-    expect(beats).toBeGreaterThan(10);
-  });
+  ])(
+    'is not checked, the process continues meanwhile, and the next file is checked: %s',
+    async (path, text, reason) => {
+      const files = new Map([
+        [path, text],
+        ['public/next.js', 'let a = ;'],
+      ]);
+      const startedAt = performance.now();
+      let beats = 0;
+      const heart = setInterval(() => (beats += 1), 50);
+      const { results } = await checkFiles(files, new Set());
+      clearInterval(heart);
+      const [summary, error, notChecked] = results.split('\n');
+      expect(summary).toBe('1 of 2 changed files were parsed, 1 errors.');
+      expect(error).toContain('public/next.js: line 1: Unexpected token');
+      expect(notChecked).toMatch(reason);
+      expect(performance.now() - startedAt).toBeLessThan(30_000);
+      expect(beats).toBeGreaterThan(10);
+    },
+  );
 
   it('holds up the files of other turns for a limited time, however many there are', async () => {
     const files = Array.from({ length: 20 }, (_, n): [string, string] => [`public/${n}.ts`, exponential]);
-    const startedAt = performance.now();
-    const many = checkFiles(new Map(files), new Set());
+    let areChecked = false;
+    const many = checkFiles(new Map(files), new Set()).finally(() => (areChecked = true));
     const other = await checkFiles(new Map([['public/a.js', 'let a;']]), new Set());
     expect(other.results).toBe('1 of 1 changed files were parsed, 0 errors.');
-    expect(performance.now() - startedAt).toBeLessThan(8_000); // it waited for one file, not for all
+    expect(areChecked).toBe(false); // it waited for one of the files, not for all of them
     expect((await many).results).toContain('public/19.ts was not checked: other files took too long to parse.');
   });
 });

@@ -1,6 +1,6 @@
-// Owns finding the errors of a file by parsing it: JavaScript, TypeScript, HTML with its inline scripts, CSS and JSON. Nothing
-// is run. What can't be parsed for another reason is reported as not checked, never as correct. Call it by `parser.ts`, because
-// the time that the parsers take has no limit here.
+// Finds a file's errors by parsing it: JavaScript, TypeScript, HTML with its inline scripts, CSS and JSON. No
+// code is run. A file that can't be parsed for another reason is reported as not checked, never as correct. Call this
+// through `parser.ts`, because nothing here limits the parsing time.
 import { type ParserOptions, parse as parseScript } from '@babel/parser';
 import { parse as parseHtml } from 'parse5';
 import postcss from 'postcss';
@@ -18,13 +18,13 @@ export interface PageReference {
 
 interface Findings {
   readonly errors: readonly string[];
-  /** The URLs of the scripts, styles and pictures that a page loads. */
+  /** The URLs of the scripts, styles and images that a page loads. */
   readonly references: readonly PageReference[];
 }
 
 export type FileCheck =
   | ({ readonly outcome: 'checked' } & Findings)
-  /** `reason` continues "was not checked: ". Null: files of this kind are not checked. */
+  /** `reason` completes the phrase "was not checked: ". It is null if files of this kind are never checked. */
   | { readonly outcome: 'not_checked'; readonly reason: string | null };
 
 const maxFileBytes = 256 * 1024;
@@ -39,13 +39,13 @@ export function checkFile(path: string, text: string): FileCheck {
     const { errors, references } = 'errors' in found ? found : { errors: found, references: [] };
     return { outcome: 'checked', errors: errors.slice(0, maxErrors), references };
   } catch (error) {
-    // The parsers call themselves for what is nested.
+    // The parsers recurse into nested code.
     if (error instanceof RangeError) return { outcome: 'not_checked', reason: 'it is nested too deeply' };
     throw error;
   }
 }
 
-// Browsers run .js files as they are, so they must not contain JSX or types.
+// Browsers run .js files as they are, so these must not contain JSX or types.
 const checks: Readonly<Record<string, (text: string) => string[] | Findings>> = {
   js: checkPlainScript,
   mjs: (text) => checkScript(text, { sourceType: 'module' }),
@@ -59,7 +59,7 @@ const checks: Readonly<Record<string, (text: string) => string[] | Findings>> = 
   json: checkJson,
 };
 
-/** A file that pages load as a module or as a script: it is correct if it is correct as one of them. */
+/** Pages may load the file as a module or as a script, so it is correct if it parses as either. */
 function checkPlainScript(text: string): string[] {
   const errors = checkScript(text, { sourceType: 'module' });
   return errors.length === 0 || checkScript(text, { sourceType: 'script' }).length === 0 ? [] : errors;

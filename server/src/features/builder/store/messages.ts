@@ -1,4 +1,4 @@
-// Owns the queries on the messages of the chat. Whoever inserts one has locked the app's row, so that positions have no gaps.
+// The queries on chat messages. Messages are inserted while the app's row is locked, so positions have no gaps.
 import { type Selectable, sql } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
@@ -17,7 +17,7 @@ export const toChatKey = ({ app }: AppAccess): ChatKey => ({ workspace_id: app.w
 const selectMessages = (db: Db, { workspace_id, app_id }: ChatKey) =>
   db.selectFrom('chat_messages').where('workspace_id', '=', workspace_id).where('app_id', '=', app_id);
 
-/** Newest first. Reads one more than the limit. */
+/** Lists messages newest first, with one row more than the limit. */
 export function listMessages(db: Db, chat: ChatKey, limit: number, after: Position | undefined): Promise<MessageRow[]> {
   const page = selectMessages(db, chat)
     .selectAll()
@@ -26,14 +26,14 @@ export function listMessages(db: Db, chat: ChatKey, limit: number, after: Positi
   return (after === undefined ? page : page.where('position', '<', Number(after[0]))).execute();
 }
 
-/** The messages of a turn: the person's, then the answers. */
+/** A turn's messages: the person's message, then the replies. */
 export const listTurnMessages = (db: Db, turn: ChatKey & { readonly id: string }): Promise<MessageRow[]> =>
   selectMessages(db, turn).where('turn_id', '=', turn.id).orderBy('position').selectAll().execute();
 
 export const findMessage = (db: Db, chat: ChatKey, id: string): Promise<MessageRow | undefined> =>
   selectMessages(db, chat).where('id', '=', id).selectAll().executeTakeFirst();
 
-/** The last messages up to and including the one at position `upTo`. Oldest first. */
+/** Returns the most recent messages up to and including position `upTo`, oldest first. */
 export async function listRecentMessages(db: Db, chat: ChatKey, upTo: number, limit: number) {
   const page = selectMessages(db, chat)
     .where('position', '<=', upTo)
@@ -48,7 +48,6 @@ export type NewMessageRow = Pick<MessageRow, 'id' | 'role' | 'content'> &
     readonly tool_calls?: readonly object[];
   };
 
-/** Inserts a message at the end of the chat. */
 export async function insertMessage(
   db: Db,
   { workspace_id, app_id, id: turn_id }: ChatKey & { readonly id: string },

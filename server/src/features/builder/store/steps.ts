@@ -1,4 +1,5 @@
-// Owns the queries on the steps of a turn.
+// The queries on a turn's steps.
+import type { BegunStep } from '../../../core/turns/loop.ts';
 import type { Db } from '../../../tables.ts';
 import type { StepRecord } from '../step.ts';
 
@@ -7,9 +8,7 @@ interface TurnKey {
   readonly id: string;
 }
 
-export interface StepRow {
-  readonly number: number;
-  readonly reservation_id: string | null;
+export interface StepRow extends BegunStep {
   /** Null until the step is complete. */
   readonly record: StepRecord | null;
 }
@@ -17,7 +16,7 @@ export interface StepRow {
 const selectSteps = (db: Db, { workspace_id, id }: TurnKey) =>
   db.selectFrom('chat_steps').where('workspace_id', '=', workspace_id).where('turn_id', '=', id);
 
-/** In their order. Only the last one may be without a record. */
+/** Lists the steps in order. Only the last step may lack a record. */
 export async function listSteps(db: Db, turn: TurnKey): Promise<StepRow[]> {
   const rows = await selectSteps(db, turn).orderBy('number').select(['number', 'reservation_id', 'record']).execute();
   return rows.map((row) => ({ ...row, record: row.record as StepRecord | null }));
@@ -26,19 +25,19 @@ export async function listSteps(db: Db, turn: TurnKey): Promise<StepRow[]> {
 export async function insertStep(
   db: Db,
   { workspace_id, id: turn_id }: TurnKey,
-  step: { number: number; reservation_id: string | null },
+  { number, reservation_id }: BegunStep,
   now: Date,
 ): Promise<void> {
   await db
     .insertInto('chat_steps')
-    .values({ workspace_id, turn_id, ...step, created_date: now })
+    .values({ workspace_id, turn_id, number, reservation_id, created_date: now })
     .execute();
 }
 
 export async function saveStepRecord(
   db: Db,
   { workspace_id, id }: TurnKey,
-  { number, reservation_id }: StepRow,
+  { number, reservation_id }: BegunStep,
   record: StepRecord,
 ): Promise<void> {
   await db

@@ -1,6 +1,8 @@
-// Owns the queries on turns, the queue table of the chat. A turn is running until it has an end.
+// The queries on turns, whose table also serves as the turn queue. A turn counts as running until its end is
+// written.
 import { type Selectable, sql } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { purge } from '../../../kit/background/purge.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
 import { idOrNull, newId } from '../../../kit/ids.ts';
@@ -18,7 +20,7 @@ export const findTurn = (db: Db, chat: ChatKey, id: string): Promise<TurnRow | u
 export const findRunningTurn = (db: Db, chat: ChatKey): Promise<TurnRow | undefined> =>
   selectTurns(db, chat).where('ended_date', 'is', null).selectAll().executeTakeFirst();
 
-/** Locks a turn that is running, whoever runs it. Undefined if it has ended. */
+/** Locks a running turn, whichever worker runs it. Returns undefined if the turn has ended. */
 export const lockRunningTurn = (db: Db, { id, ...chat }: ChatKey & { readonly id: string }) =>
   selectTurns(db, chat)
     .where('id', '=', id)
@@ -27,7 +29,7 @@ export const lockRunningTurn = (db: Db, { id, ...chat }: ChatKey & { readonly id
     .forNoKeyUpdate()
     .executeTakeFirst();
 
-/** As `lockRunningTurn`, for the worker that runs it. Undefined also if the worker has lost its claim. */
+/** Like `lockRunningTurn`, but for the turn's worker. Also returns undefined if the worker has lost its claim. */
 export const lockClaimedTurn = (db: Db, { id, claims, ...chat }: TurnRow) =>
   selectTurns(db, chat)
     .where('id', '=', id)
@@ -38,7 +40,7 @@ export const lockClaimedTurn = (db: Db, { id, claims, ...chat }: TurnRow) =>
     .forNoKeyUpdate()
     .executeTakeFirst();
 
-/** Starts a turn on behalf of the caller, who is a person. */
+/** Starts a turn on behalf of the caller, who must be a person. */
 export function insertTurn(db: Db, access: AppAccess, message_id: string, now: Date): Promise<TurnRow> {
   const { credential_id, request_id, ip, user_id } = access.caller;
   return db
@@ -75,23 +77,24 @@ export async function saveTurnEnd(
   await db.updateTable('chat_turns').set(end).where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
 }
 
-// Read every second or so for each turn that is running.
+// This query runs about once a second for each running turn.
 const selectHasEnded = prepared<{ has_ended: boolean }, [workspaceId: string, id: string]>(
   'find whether chat turn has ended',
   'select ended_date is not null as has_ended from chat_turns where workspace_id = $1 and id = $2',
 );
 
-/** Also if it was removed. */
+/** Also true if the turn has been removed. */
 export const hasTurnEnded = async (db: Db, { workspace_id, id }: TurnRow): Promise<boolean> =>
   (await selectHasEnded(db, workspace_id, id))[0]?.has_ended ?? true;
 
 const turnsKeptMs = 2 * 24 * 60 * 60 * 1000;
-const maxRemovedAtOnce = 1_000;
 
-/** Removes turns that no Idempotency-Key can refer to any more, with their steps. Returns how many. */
-export async function removeOldTurns(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from chat_turns where id in (
-    select id from chat_turns where due_at is null and created_date < ${new Date(now.getTime() - turnsKeptMs)}
-    limit ${maxRemovedAtOnce} for update skip locked)`.execute(db);
-  return Number(numAffectedRows ?? 0);
-}
+/**
+ * Removes turns that no Idempotency-Key can refer to any longer, and their steps. Returns the number of turns removed.
+ */
+export const removeOldTurns = (db: Db, now: Date): Promise<number> =>
+  purge(db, {
+    table: 'chat_turns',
+    where: sql`due_at is null and created_date < ${new Date(now.getTime() - turnsKeptMs)}`,
+    batchSize: 1_000, // each has many steps
+  });

@@ -1,4 +1,4 @@
-// Owns the tool with which the assistant asks the person back.
+// The tool for asking the person a question.
 import { z } from 'zod';
 import { defineTool } from './tool.ts';
 

@@ -1,4 +1,4 @@
-// Owns the tool with which the assistant looks at a page of the draft.
+// The tool for viewing one of the draft's pages.
 import { z } from 'zod';
 import { checkPage } from '../checks/check-page.ts';
 import { defineTool } from './tool.ts';

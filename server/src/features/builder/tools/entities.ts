@@ -1,8 +1,9 @@
-// Owns the tools with which the assistant reads and changes the entities of the app: the schemas of its data, with their rules.
+// The tools for reading and changing the app's entities: their schemas and rules.
 import canonicalize from 'canonicalize';
 import { z } from 'zod';
 import { ToolError } from '../../../core/turns/tools.ts';
-import type { SchemaDocument, SchemaPreview } from '../draft.ts';
+import type { HeldOpening, SchemaDocument, SchemaPreview } from '../draft.ts';
+import { describeHeld } from '../held-rules.ts';
 import { type BuilderTool, defineTool } from './tool.ts';
 
 const name = z.string().min(1).max(100).describe('For example Task');
@@ -48,31 +49,27 @@ const saveEntity = defineTool({
     const before = await draft.readSchema(db, access, name);
     if (before !== undefined && canonicalize(before) === canonicalize(document)) return 'It is the same already.';
     const preview = await schemas.preview(db, access, name, document, now);
+    const { held } = await schemas.separate(db, access, [document], now);
     draft.saveSchema(name, document);
-    return describePreview(preview, listOpenOperations(document));
+    return describePreview(preview, held);
   },
 });
 
-/** Operations whose rule allows everybody. */
-function listOpenOperations({ rls }: SchemaDocument): string[] {
-  const rules = (typeof rls === 'object' && rls !== null ? rls : {}) as Record<string, unknown>;
-  const operations = ['read', 'create', 'update', 'delete'];
-  return operations.filter(
-    (operation) => (rules[operation] ?? (operation === 'read' ? undefined : rules.write)) === true,
-  );
-}
-
-function describePreview({ created, closed_operations, impact }: SchemaPreview, open: readonly string[]): string {
-  const { records, violating_records, fields_removed, newly_open } = impact;
-  const opened = newly_open.map(({ operation, example }) => `${operation} (${example.principal})`);
+function describePreview(
+  { created, closed_operations, open_operations, impact }: SchemaPreview,
+  held: readonly HeldOpening[],
+): string {
+  const { records, violating_records, fields_removed } = impact;
   return [
     created ? 'Created.' : 'Replaced.',
     closed_operations.length > 0 &&
       `No rule: ${closed_operations.join(', ')}. Users of the app and anonymous callers can't do this until you write a rule.`,
-    open.length > 0 && `Open to everybody, also without sign-in: ${open.join(', ')}. Is this meant?`,
+    open_operations.length > 0 &&
+      `Open to everybody, also without sign-in: ${open_operations.join(', ')}. Is this meant?`,
     fields_removed.length > 0 && `Removed fields: ${fields_removed.join(', ')}. The entity has ${records} records.`,
     violating_records > 0 && `${violating_records} records that exist do not satisfy the new schema.`,
-    opened.length > 0 && `Warning: the new rules allow what the old ones refused: ${opened.join(', ')}. Is this meant?`,
+    held.length > 0 &&
+      `Held, because it would open data: ${held.map(describeHeld).join('; ')}. When you finish, this is not applied but proposed to the person, who decides. Say so in your summary. If it isn't meant, save the entity with narrower rules.`,
   ]
     .filter((line) => line !== false)
     .join('\n');

@@ -1,10 +1,10 @@
-// Owns what the tools of the assistant work on. A tool changes the draft of the turn and nothing else.
+// The context for the assistant's tools. Tools change only the turn's draft.
 import type { z } from 'zod';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { AgentTool, ToolAnswer } from '../../../core/turns/tools.ts';
 import type { Db } from '../../../tables.ts';
 import type { PageCheckDeps } from '../checks/check-page.ts';
-import type { AppFiles, AppSchemas, Draft } from '../draft.ts';
+import type { AppFiles, AppSchemas, AppSignUp, Draft } from '../draft.ts';
 
 export interface ToolContext {
   readonly db: Db;
@@ -12,21 +12,22 @@ export interface ToolContext {
   readonly draft: Draft;
   readonly files: AppFiles;
   readonly schemas: AppSchemas;
+  readonly signUp: AppSignUp;
   readonly page: PageCheckDeps;
-  /** How many edits in a row have failed, by path. */
+  /** The number of consecutive failed edits to each path. */
   readonly editFailures: Map<string, number>;
   readonly now: Date;
   readonly signal: AbortSignal;
 }
 
-/** What a tool answers: a result for the model, and what it asks the person, which ends the turn. */
+/** A tool's result for the model, with an optional question for the person. A question ends the turn. */
 interface ToolResult extends ToolAnswer {
   readonly question?: string;
 }
 
 export type BuilderTool = AgentTool<ToolContext, ToolResult>;
 
-/** Defines a tool, whose `run` gets what its `parameters` parse. */
+/** Defines a tool. `run` receives the input as parsed by `parameters`. */
 export const defineTool = <Parameters extends z.ZodType>(tool: {
   readonly name: string;
   readonly description: string;

@@ -1,4 +1,5 @@
-// Owns the queries on the checkpoints of sessions. When a row is removed, a trigger has its object removed from the storage.
+// The queries on session checkpoints. When a row is removed, a trigger queues its object for removal from the
+// object storage.
 import { type Selectable, sql } from 'kysely';
 import type { Db, Tables } from '../../../tables.ts';
 import type { SessionKey } from './sessions.ts';
@@ -53,7 +54,7 @@ export async function removeCheckpoint(
     .execute();
 }
 
-/** Removes the checkpoints of a session, but not those of this tree. */
+/** Removes the session's checkpoints, except those for the tree `exceptTree`. */
 export async function removeCheckpoints(db: Db, { workspace_id, id }: SessionKey, exceptTree?: string): Promise<void> {
   let removed = db
     .deleteFrom('coding_checkpoints')
@@ -63,7 +64,7 @@ export async function removeCheckpoints(db: Db, { workspace_id, id }: SessionKey
   await removed.execute();
 }
 
-/** Removes the checkpoints of sessions that ended before a time. Returns how many. */
+/** Removes the checkpoints of sessions that ended before the given time. Returns the number of checkpoints removed. */
 export async function removeOldCheckpoints(db: Db, before: Date, limit: number): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from coding_checkpoints where id in (
     select c.id from coding_checkpoints c

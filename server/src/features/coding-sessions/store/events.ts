@@ -1,4 +1,4 @@
-// Owns the queries on the events of sessions, which streamSession sends in the order of their versions.
+// The queries on session events, which streamSession sends in version order.
 import { sql } from 'kysely';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
@@ -12,7 +12,7 @@ export interface SessionEvent {
   readonly data: object;
 }
 
-/** Call this in a transaction that has locked the session and given it these versions. */
+/** Call this in a transaction that has locked the session and reserved these versions. */
 export async function insertEvents(
   db: Db,
   { workspace_id, id }: SessionKey,
@@ -47,7 +47,7 @@ const selectAfter = prepared<
    ) counted where before < $5 order by version`,
 );
 
-/** The next events after a version, bounded in number and bytes; at least one if there is one. */
+/** Lists the events after a version, limited in number and total size. Returns at least one event if there are any. */
 export const listEventsAfter = (
   db: Db,
   { workspace_id, id }: SessionKey,
@@ -55,7 +55,7 @@ export const listEventsAfter = (
   { limit, maxBytes }: { readonly limit: number; readonly maxBytes: number },
 ): Promise<SessionEvent[]> => selectAfter(db, workspace_id, id, version, limit, maxBytes);
 
-/** Removes the events of sessions that ended before a time. Returns of how many sessions. */
+/** Removes the events of sessions that ended before the given time. Returns the number of sessions. */
 export async function removeOldEvents(db: Db, before: Date, limit: number): Promise<number> {
   const { rows } = await sql`/* service */ with old as (
       select id, workspace_id from coding_sessions where ended_at < ${before} and has_events

@@ -1,4 +1,4 @@
-// Owns the queries on what people write to a session after its launch.
+// The queries on messages that people send to a session after its launch.
 import type { Insertable, Selectable } from 'kysely';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
@@ -28,11 +28,11 @@ export const findMessageByKey = (
     .selectAll()
     .executeTakeFirst();
 
-/** In the order in which they were sent. */
+/** All messages, in the order they were sent. */
 export const listMessages = (db: Db, session: SessionKey): Promise<MessageRow[]> =>
   selectMessages(db, session).orderBy('id').selectAll().execute();
 
-/** What the agent has not read yet, in the order in which it was sent. */
+/** The messages that the agent has not read yet, in the order they were sent. */
 export const listPendingMessages = (db: Db, session: SessionKey): Promise<Pick<MessageRow, 'id'>[]> =>
   selectMessages(db, session).where('state', '=', 'pending').orderBy('id').select('id').execute();
 
@@ -55,7 +55,7 @@ export async function saveDelivered(
     .execute();
 }
 
-/** Fails what was not read. */
+/** Marks unread messages as failed. */
 export async function failPending(db: Db, { workspace_id, id }: SessionKey, error_code: MessageError): Promise<void> {
   await db
     .updateTable('coding_messages')

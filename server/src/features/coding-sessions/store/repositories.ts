@@ -1,4 +1,4 @@
-// Owns the queries on the repositories that apps are connected to.
+// The queries on the repositories that apps are connected to.
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Db, Tables } from '../../../tables.ts';
 import type { AppKey } from './sessions.ts';
@@ -11,7 +11,7 @@ const selectRepository = (db: Db, { workspace_id, app_id }: AppKey) =>
 export const findRepository = (db: Db, app: AppKey): Promise<RepositoryRow | undefined> =>
   selectRepository(db, app).executeTakeFirst();
 
-/** Keeps it connected until the transaction ends. */
+/** Locks the repository, which keeps it connected until the transaction ends. */
 export const lockRepository = (db: Db, app: AppKey): Promise<RepositoryRow | undefined> =>
   selectRepository(db, app).forNoKeyUpdate().executeTakeFirst();
 
@@ -38,7 +38,7 @@ export async function removeRepository(db: Db, { workspace_id, app_id }: AppKey)
 
 export type SealedRepository = Pick<RepositoryRow, 'workspace_id' | 'app_id'> & { readonly token_sealed: string };
 
-/** The order is random, so that tokens that can't be opened do not block the others. */
+/** The order is random, so tokens that can't be decrypted do not block the others. */
 export async function listUnderOldKeys(db: Db, keyId: string, limit: number): Promise<SealedRepository[]> {
   const { rows } = await sql<SealedRepository>`/* service */ select workspace_id, app_id, token_sealed
     from app_repositories where token_sealed is not null and not starts_with(token_sealed, ${`v1.${keyId}.`})

@@ -1,5 +1,6 @@
-// Owns the queries on sessions, the queue table of coding sessions. Whoever changes a session has locked it first: a worker with
-// `lockClaimedSession`, which finds nothing once its claim is lost, everybody else with `lockSession`.
+// The queries on sessions, whose table also serves as the session queue. A session must be locked before it is
+// changed. Its worker uses `lockClaimedSession`, which returns undefined once the claim is lost. All others use
+// `lockSession`.
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
@@ -40,7 +41,14 @@ export const findSessionByKey = (
     .selectAll()
     .executeTakeFirst();
 
-/** An active session that works on this branch, other than the one named. */
+/** The e-mail address of the person who launched the session. Null if the account was removed. */
+export async function findLauncher(db: Db, { user_id }: Pick<SessionRow, 'user_id'>): Promise<string | null> {
+  if (user_id === null) return null;
+  const person = await db.selectFrom('users').where('id', '=', user_id).select('email').executeTakeFirst();
+  return person?.email ?? null;
+}
+
+/** An active session on this branch, other than the given one. */
 export const findActiveOnBranch = (
   db: Db,
   app: AppKey,
@@ -54,7 +62,7 @@ export const findActiveOnBranch = (
   return active.select('id').limit(1).executeTakeFirst();
 };
 
-/** Any session of the app that has not ended. */
+/** A session in the app that has not ended. */
 export const findActiveSession = (db: Db, app: AppKey): Promise<{ id: string } | undefined> =>
   selectSessions(db, app).where('ended_at', 'is', null).select('id').limit(1).executeTakeFirst();
 
@@ -64,10 +72,11 @@ export interface SessionFilter {
   readonly limit: number;
 }
 
-// Not the prompt, which may have 400 kB.
+// Excludes the prompt, which may take up to 400 kB.
 const listedColumns = [
   'id',
   'app_id',
+  'title',
   'state',
   'message_id',
   'repository_full_name',
@@ -83,7 +92,7 @@ const listedColumns = [
 ] as const;
 export type ListedSession = Pick<SessionRow, (typeof listedColumns)[number]>;
 
-/** Newest first. Reads one more than the limit. */
+/** Lists sessions newest first, with one row more than the limit. */
 export function listSessions(
   db: Db,
   app: AppKey,
@@ -100,11 +109,11 @@ export function listSessions(
   return page.execute();
 }
 
-/** Locks a session, whoever runs it. Undefined if it was removed. */
+/** Locks a session, whichever worker runs it. Returns undefined if it has been removed. */
 export const lockSession = (db: Db, session: SessionKey): Promise<SessionRow | undefined> =>
   selectSession(db, session).forNoKeyUpdate().executeTakeFirst();
 
-/** As `lockSession`, for the worker that runs it. Undefined also if the worker has lost its claim. */
+/** Like `lockSession`, but for the session's worker. Also returns undefined if the worker has lost its claim. */
 export const lockClaimedSession = (
   db: Db,
   { claims, ...session }: SessionKey & Pick<SessionRow, 'claims'>,
@@ -152,7 +161,7 @@ export type SessionChange = Omit<Updateable<Tables['coding_sessions']>, 'version
   readonly due_at?: Date | RawBuilder<Date> | null;
 };
 
-/** Adds one to the version. Call this in a transaction that has locked the session. */
+/** Increases the version by `addToVersion`. Call this in a transaction that has locked the session. */
 export const saveSession = (
   db: Db,
   { workspace_id, id }: SessionKey,
@@ -167,7 +176,10 @@ export const saveSession = (
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** What callers do not see, such as the time worked: it is no new version. False if the worker has lost its claim. */
+/**
+ * Saves columns that callers do not see, such as the time worked, without changing the version. Returns false if the
+ * worker has lost its claim.
+ */
 export async function saveWork(
   db: Db,
   { workspace_id, id, claims }: Pick<SessionRow, 'workspace_id' | 'id' | 'claims'>,
@@ -186,7 +198,7 @@ export async function saveWork(
 
 // ---- pull requests
 
-/** Whether this caller may ask the git host: nobody else has since this time. */
+/** Claims the right to query the git host. Returns false if someone else has claimed it since the given time. */
 export async function takePullRequestRead(
   db: Db,
   { workspace_id, id }: SessionKey,
@@ -214,27 +226,27 @@ export async function savePullRequestRead(db: Db, { workspace_id, id }: SessionK
 
 // ---- following
 
-export interface Watched {
+interface Watched {
   readonly state: State;
   readonly version: number;
   readonly claims: number;
   readonly is_claimed: boolean;
 }
 
-// Read every second or so for each session that is run or followed.
+// This query runs about once a second for each session that is being run or followed.
 const selectWatched = prepared<Watched, [workspaceId: string, id: string]>(
   'watch coding session',
   `select state, version, claims, claimed_slot is not null as is_claimed
    from coding_sessions where workspace_id = $1 and id = $2`,
 );
 
-/** Undefined if the session was removed. */
+/** Returns undefined if the session has been removed. */
 export const findWatched = async (db: Db, { workspace_id, id }: SessionKey): Promise<Watched | undefined> =>
   (await selectWatched(db, workspace_id, id))[0];
 
 // ---- cancelling
 
-/** Those that can be cancelled: of an app, of a person, or of the workspace. */
+/** Lists the sessions that can be cancelled, for an app, a person or the whole workspace. */
 export const listCancellable = (
   db: Db,
   { workspace_id, app_id, user_id }: { workspace_id: string; app_id?: string; user_id?: string },
@@ -251,19 +263,19 @@ export const listCancellable = (
 
 // ---- background
 
-/** How many have not ended, by state. Those that have ended are kept for ever. */
+/** The number of active sessions in each state. Ended sessions are kept forever, so they are not counted. */
 export async function countSessions(db: Db): Promise<Record<string, number>> {
   const { rows } = await sql<{ state: State; count: number }>`/* service */ select state, count(*)::int as count
     from coding_sessions where ended_at is null group by state`.execute(db);
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }
 
-/** SQL for polling: a cancel is overdue after `cancelMs`. */
+/** SQL for polling. A cancellation is overdue after `cancelMs`. */
 export const overdueCancelDueInMs = (cancelMs: number): string =>
   `select extract(epoch from min(cancel_requested_at) - $1) * 1000 + ${cancelMs} from coding_sessions
    where state = 'cancelling'`;
 
-/** Sessions that were to be cancelled before a time, and are not. */
+/** Lists sessions whose cancellation was requested before the given time and has not finished. */
 export async function listOverdueCancels(db: Db, before: Date, limit: number): Promise<SessionRow[]> {
   const { rows } = await sql<SessionRow>`/* service */ select * from coding_sessions
     where state = 'cancelling' and cancel_requested_at < ${before} order by cancel_requested_at limit ${limit}`.execute(
@@ -272,7 +284,7 @@ export async function listOverdueCancels(db: Db, before: Date, limit: number): P
   return rows;
 }
 
-/** Whether a worker runs the session under this claim. */
+/** Whether a worker is running the session under this claim. */
 export async function isSessionClaimed(
   db: Db,
   { id, claims }: { readonly id: string; readonly claims: number },

@@ -1,13 +1,12 @@
-// Owns the queries on the steps of turns: one call of the model and of the tools that it asked for.
+// The queries on turn steps. A step is one model call and the tool calls that it requests.
 import { sql } from 'kysely';
+import type { BegunStep } from '../../../core/turns/loop.ts';
 import type { Db } from '../../../tables.ts';
 import type { StepRecord } from '../work/step.ts';
 import type { SessionKey, SessionRow } from './sessions.ts';
 
-export interface StepRow {
+export interface StepRow extends BegunStep {
   readonly turn: number;
-  readonly step: number;
-  readonly reservation_id: string | null;
   /** Null until the step is complete. */
   readonly record: StepRecord | null;
 }
@@ -17,17 +16,17 @@ type TurnKey = SessionKey & Pick<SessionRow, 'turn'>;
 const selectSteps = (db: Db, { workspace_id, id }: SessionKey) =>
   db.selectFrom('coding_steps').where('workspace_id', '=', workspace_id).where('session_id', '=', id);
 
-/** Those of all turns, in their order. Only the last one of a turn may be without a record. */
+/** Lists all turns' steps, in order. Only a turn's last step may lack a record. */
 export async function listSteps(db: Db, session: SessionKey): Promise<StepRow[]> {
   const rows = await selectSteps(db, session)
     .orderBy('turn')
     .orderBy('step')
-    .select(['turn', 'step', 'reservation_id', 'record'])
+    .select(['turn', 'step as number', 'reservation_id', 'record'])
     .execute();
   return rows.map((row) => ({ ...row, record: row.record as StepRecord | null }));
 }
 
-/** What each turn has used, in the form of steps: one per turn that has a record. */
+/** The total tokens used by each turn, in the form of a single step. Counts recorded steps only. */
 export async function listTurnTokens(db: Db, session: SessionKey): Promise<{ readonly tokens: number }[][]> {
   const rows = await selectSteps(db, session)
     .where('record', 'is not', null)
@@ -37,15 +36,15 @@ export async function listTurnTokens(db: Db, session: SessionKey): Promise<{ rea
   return rows.map(({ tokens }) => [{ tokens }]);
 }
 
-/** What the present turn has begun and not completed, at most one. */
-export const findOpenStep = (db: Db, session: TurnKey): Promise<Pick<StepRow, 'step' | 'reservation_id'> | undefined> =>
+/** The current turn's incomplete step, if any. */
+export const findOpenStep = (db: Db, session: TurnKey): Promise<BegunStep | undefined> =>
   selectSteps(db, session)
     .where('turn', '=', session.turn)
     .where('record', 'is', null)
-    .select(['step', 'reservation_id'])
+    .select(['step as number', 'reservation_id'])
     .executeTakeFirst();
 
-/** A step that was paid or refunded must not be so again by a later turn. */
+/** Removes the incomplete step once it has been charged or refunded, so a later turn does not settle it again. */
 export async function removeOpenStep(db: Db, { workspace_id, id, turn }: TurnKey): Promise<void> {
   await db
     .deleteFrom('coding_steps')
@@ -56,23 +55,23 @@ export async function removeOpenStep(db: Db, { workspace_id, id, turn }: TurnKey
     .execute();
 }
 
-/** Before the model is called, in the transaction that reserves the credits. */
+/** Called before the model is called, in the transaction that reserves the credits. */
 export async function insertStep(
   db: Db,
   { workspace_id, id: session_id, turn }: TurnKey,
-  step: { readonly step: number; readonly reservation_id: string | null },
+  { number: step, reservation_id }: BegunStep,
   now: Date,
 ): Promise<void> {
   await db
     .insertInto('coding_steps')
-    .values({ workspace_id, session_id, turn, ...step, created_date: now })
+    .values({ workspace_id, session_id, turn, step, reservation_id, created_date: now })
     .execute();
 }
 
 export async function saveStepRecord(
   db: Db,
-  { workspace_id, id }: SessionKey,
-  { turn, step, reservation_id }: StepRow,
+  { workspace_id, id, turn }: TurnKey,
+  { number: step, reservation_id }: BegunStep,
   record: StepRecord,
 ): Promise<void> {
   await db

@@ -1,7 +1,7 @@
-// Owns running commands on real files: a clone that exists in the sandbox only. Before a command, a script of ours brings the clone to
-// the present tree; after it, another takes a snapshot as a bundle, which is read into our repository. Both run in the sandbox, with a
-// git folder that the command does not see, so that what a command does to git folders in the clone has no effect on us: git looks into
-// none of them.
+// Runs commands on real files, in a clone that exists only in the sandbox. Before a command, a script updates
+// the clone to the current tree. After the command, another script saves a snapshot as a bundle, which is imported into
+// our repository. Both scripts run in the sandbox, with a git folder that the command can't see. Git reads no other git
+// folder, so a command's changes to git folders in the clone do not affect us.
 import { lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandResult, CommandSandbox } from '../../../gateways/command-sandbox/types.ts';
@@ -11,13 +11,13 @@ import { type BareRepository, BundleRefused } from '../../../kit/git/types.ts';
 export type CommandRun =
   | {
       readonly tree: string;
-      /** How the command ended, as a sentence. */
+      /** A sentence describing how the command ended. */
       readonly ended: string;
       readonly output: string;
       readonly isCut: boolean;
       readonly notes: readonly string[];
     }
-  /** The command was not run, or what it did can't be read. */
+  /** Set if the command was not run or its result can't be read. */
   | { readonly reason: string };
 
 export interface Clone {
@@ -26,19 +26,21 @@ export interface Clone {
 
 const maxOutputBytes = 30_000;
 const maxBundleBytes = 200 * 1024 * 1024;
-/** Of all commands of a claim together: what they change stays in the repository on the worker's disk. */
+/**
+ * The combined limit for all of a claim's commands, because their changes stay in the repository on the worker's disk.
+ */
 const maxImportedBytes = 1024 * 1024 * 1024;
 const scriptMs = 120_000;
 
-/** With contents that nobody trusts: they must be deleted by the sandbox. */
+/** These folders have untrusted contents, so only the sandbox may delete them. */
 export const cloneFolders = ['clone', 'snapshots'] as const;
 
 export interface CloneSettings {
   readonly sandbox: CommandSandbox;
   readonly repository: BareRepository;
-  /** The commit on which the snapshots are based; the repository has it. */
+  /** The snapshots' base commit, which the repository contains. */
   readonly base: string;
-  /** For the clone and its snapshots. */
+  /** The folder for the clone and its snapshots. */
   readonly folder: string;
   /** Set by tests. */
   readonly maxImportedBytes?: number;
@@ -76,7 +78,7 @@ export function createClone({ sandbox, repository, base, folder, ...bounds }: Cl
 
   return {
     async run(tree, command, timeoutMs, signal) {
-      const available = await untilAborted(sandbox.check(), signal); // its probe may take some seconds
+      const available = await untilAborted(sandbox.check(), signal); // the probe may take several seconds
       if (!available.available) return { reason: unavailable(available.reason) };
       if (!(await create())) return { reason: unavailable(noFolder) };
       const prepared = await runScript(prepareScript, tree, signal);
@@ -112,14 +114,14 @@ function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promi
   return Promise.race([work, aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** `left`: how many bytes the commands of this claim may still add to the repository. */
+/** `left` is the number of bytes that this claim's commands may still add to the repository. */
 async function readSnapshot(
   repository: BareRepository,
   bundle: string,
   tree: string,
   left: number,
 ): Promise<{ tree: string; notes: string[] }> {
-  // The script writes none if the files are as before.
+  // The script writes no bundle if the files are unchanged.
   if ((await lstat(bundle).catch(() => undefined)) === undefined) return { tree, notes: [] };
   try {
     if (left <= 0) throw new BundleRefused(importedTooMuch);
@@ -136,7 +138,7 @@ async function readSnapshot(
 
 const importedTooMuch = 'The commands of this turn have changed too many bytes in all.';
 const submodulesChanged =
-  'It put a repository in the place of files, or changed a submodule. Submodules can not be changed here.';
+  'It put a repository in the place of files, or changed a submodule. Submodules cannot be changed here.';
 
 const maxShownFiles = 50;
 
@@ -147,7 +149,7 @@ async function describeChanges(repository: BareRepository, from: string, to: str
     if (file_count > shown.length) shown.push(`and ${file_count - shown.length} more files`);
     return `Files that the command changed:\n${shown.join('\n')}`;
   } catch (error) {
-    // The command decides how many there are, and how long their names.
+    // The command determines how many files there are and how long their names are.
     if (!(error instanceof GitError)) throw error;
     return 'The command changed very many files. See which with list_files.';
   }
@@ -157,9 +159,9 @@ const noFolder =
   'A folder for the files could not be made. The operator must let all users enter SESSION_FOLDER, and see that its disk is not full.';
 
 const unavailable = (reason: string): string =>
-  `Commands can't be run here: ${reason} Go on with the other tools, and say in your summary what you could not check.`;
+  `Commands can't be run here: ${reason} Continue with the other tools, and say in your summary what you could not check.`;
 
-/** Undefined if the script ended well. */
+/** Describes why the script failed. Returns undefined if it succeeded. */
 function findFault(result: CommandResult, what: string): string | undefined {
   if (result.outcome === 'unavailable') return unavailable(result.reason);
   if (result.outcome === 'exited')
@@ -181,7 +183,7 @@ function describeEnd(result: Exclude<CommandResult, { outcome: 'unavailable' }>,
   return `Stopped: ${describeOutcome[result.outcome]}.`;
 }
 
-// Nothing outside the sandbox is at stake, but the repository's own settings should have no effect on a snapshot.
+// Nothing outside the sandbox is at risk, but the repository's own settings must not affect a snapshot.
 const gitEnvironment = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -195,8 +197,8 @@ const gitEnvironment = {
   GIT_COMMITTER_DATE: '2000-01-01T00:00:00Z',
 } as const;
 
-// `/repo/.git` is for the command, which may want `git log` and `git diff`. We never read it. The attributes see to it that git takes
-// files as they are, whatever the repository says.
+// `/repo/.git` is only for the command, which may run `git log` and `git diff`. We never read it. The attributes make
+// git store files unchanged, whatever the repository's settings.
 const prepareScript = `set -eu
 if [ ! -f /state/ready ]; then
   (unset GIT_DIR GIT_WORK_TREE; git init -q --bare --template= /state/git)
@@ -226,9 +228,9 @@ if [ ! -e /repo/.git ] && [ ! -L /repo/.git ]; then
 fi
 `;
 
-// Repositories inside the repository are left out: git would record them as submodules that nobody else has. Submodules of the
-// repository stay as they are: to see whether one has changed, git would run git in it, which obeys its settings, and these are the
-// command's. The bundle has what is new since the tree before the command.
+// Nested repositories are excluded, because git would record them as submodules that no one else has. The repository's
+// own submodules are left unchanged, because checking one for changes would run git in it, with settings that the
+// command controls. The bundle contains only objects that are new since the command started.
 const snapshotScript = `set -eu
 rm -rf /state/out.bundle /state/git/index.lock
 find /repo -mindepth 2 -name .git -prune -print0 > /state/nested

@@ -1,4 +1,4 @@
-// Owns what the model is sent for a step: the instructions, the tools, the earlier turns of the session, and what was done in this one.
+// The prompt for a step: the instructions, the tools, the session's earlier turns, and the current turn so far.
 import { z } from 'zod';
 import { toTokens } from '../../../core/turns/messages.ts';
 import { countCharacters, type SentMessage, shorten } from '../../../core/turns/step-messages.ts';
@@ -16,13 +16,13 @@ const toolsLength = JSON.stringify(
   tools.map((tool) => ({ ...tool, parameters: z.toJSONSchema(tool.parameters) })),
 ).length;
 
-/** The turns before the present one, oldest first. */
+/** The turns before the current one, oldest first. */
 export type EarlierTurns = readonly (readonly StepRecord[])[];
 
 const maxEarlierTurns = 20;
 const maxEarlierCharacters = 8_000;
 
-/** What was said in earlier turns, without the calls of tools. The first turn begins with the prompt. */
+/** Builds the conversation of earlier turns, without tool calls. The first turn begins with the session's prompt. */
 export function buildHistory(
   { title, prompt, repository_full_name, work_branch, turn }: SessionRow,
   earlier: EarlierTurns,
@@ -44,7 +44,7 @@ export function buildHistory(
   return [{ role: 'user', content: task }, ...(turn > 1 ? turns : [])];
 }
 
-/** The messages, and an estimate of the tokens of all that is sent. */
+/** Returns the messages, and an estimate of the whole request's tokens. */
 export function buildPrompt(
   history: readonly SentMessage[],
   records: readonly StepRecord[],
@@ -56,7 +56,7 @@ export function buildPrompt(
   return { messages, promptTokens: toTokens(instructions.length + JSON.stringify(messages).length + toolsLength) };
 }
 
-/** Models expect the two sides to take turns. */
+/** Models expect user and assistant messages to alternate. */
 function mergeUsers(messages: readonly SentMessage[]): SentMessage[] {
   const merged: SentMessage[] = [];
   for (const message of messages) {

@@ -1,9 +1,9 @@
-// Owns telling the model what the person wrote: texts as they are, answers with their questions, and whether something was approved.
+// Defines how the user's messages are presented to the model: plain text, answers with their questions, and approvals.
 import type { InputRequest, SessionAnswer } from '../contract.ts';
 import type { MessageRow } from '../store/messages.ts';
 import type { Received, StepRecord } from './step.ts';
 
-/** Those that were not refused, by their ids. */
+/** Returns the messages that have not failed, keyed by id. */
 export function toReceived(messages: readonly MessageRow[], records: readonly StepRecord[]): Map<string, Received> {
   const requests = new Map(
     records.flatMap(({ asked }) => (asked === null ? [] : [[asked.input_request_id, asked] as const])),
@@ -28,7 +28,7 @@ function describe({ text, answers, approve }: MessageRow, request: InputRequest 
   return parts.join('\n\n');
 }
 
-const refusal = 'The person did not approve. Do not do it. Go on without, or finish and say so.';
+const refusal = 'The person did not approve. Do not do it. Continue without, or finish and say so.';
 
 function describeAnswer(answer: SessionAnswer, request: InputRequest | undefined): string {
   const { question_index, selected_label, selected_labels, custom_text } = answer;

@@ -1,52 +1,32 @@
-// Owns the record of a step: one call of the model, the tools that it asked for, and the tree after them. A turn that is run again after
-// a crash, and one that goes on after an answer, is rebuilt from the records of its steps.
-import { listKnownCalls, type SentMessage, shortenOldest } from '../../../core/turns/step-messages.ts';
-import type { Usage } from '../../../gateways/language-model/index.ts';
+// A step's record: one model call, the tool calls that it requested, and the tree after them. A turn is rebuilt
+// from these records if it is repeated after a crash or continues after an answer.
+import type { StepRecord as RecordedStep } from '../../../core/turns/loop.ts';
+import { type SentMessage, shortenOldest } from '../../../core/turns/step-messages.ts';
 import type { InputRequest } from '../contract.ts';
 
-export interface StepCall {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments_string: string;
-  readonly status: 'success' | 'error';
-  /** As the model gets it. Null: what the person answers. */
-  readonly results: string | null;
-}
-
-export interface StepRecord {
-  /** The messages of the person that the model was sent for the first time. */
+export interface StepRecord extends RecordedStep {
+  /** The ids of the user's messages that this step sent to the model for the first time. */
   readonly received: readonly string[];
-  readonly content: string;
-  readonly tool_calls: readonly StepCall[];
-  /** Whether the model had to stop because its output became too long. */
-  readonly is_cut: boolean;
-  /** Null if the model did not report it. */
-  readonly usage: Usage | null;
-  /** As reported, or else as estimated. */
-  readonly tokens: number;
-  readonly model: string;
-  /** What each tool call was, and on which tree: a repeated key means that nothing has changed in between. */
-  readonly call_keys: readonly string[];
-  /** After the last tool. */
+  /** The tree after the last tool call. */
   readonly tree: string;
-  /** What the person is asked; null: nothing. */
+  /** The question to the user, or null if there is none. */
   readonly asked: InputRequest | null;
 }
 
-/** What the person wrote, as the model gets it. */
+/** A message from the user, as the model receives it. */
 export interface Received {
   readonly id: string;
   readonly text: string;
-  /** The question or approval that it answers. */
+  /** The question or approval that the message answers. */
   readonly input_request_id: string | null;
 }
 
-/** What a step without tool calls means: the model is done, unless its output was cut. */
+/** A step without tool calls means that the model is done, unless its output was cut off. */
 export const isFinish = ({ tool_calls, is_cut }: StepRecord): boolean => tool_calls.length === 0 && !is_cut;
 
 /**
- * The messages of a turn: what the person wrote, what the model said, and what the tools answered. `pending`: what the model has not
- * been sent yet. Long texts are left out, the oldest first, once all of it becomes too long.
+ * A turn's messages: from the user, from the model, and the tool results. `pending` contains the messages that have not
+ * been sent to the model yet. If the total is too long, long texts are omitted, oldest first.
  */
 export function toMessages(
   records: readonly StepRecord[],
@@ -62,15 +42,7 @@ export function toMessages(
   return shortenOldest([...toUserMessages(first), ...steps], otherCharacters);
 }
 
-/** The keys of the calls whose results the model still gets. The others it is told to make again if it needs them. */
-export function listKnownCallKeys(records: readonly StepRecord[], otherCharacters: number): string[] {
-  const known = listKnownCalls(toMessages(records, new Map(), [], otherCharacters));
-  return records.flatMap(({ tool_calls, call_keys }) =>
-    call_keys.filter((_key, index) => known.has(tool_calls[index]?.id ?? '')),
-  );
-}
-
-/** `after`: what the person wrote after this step. */
+/** `after` contains the messages that the user sent after this step. */
 function toStepMessages(record: StepRecord, after: readonly Received[]): SentMessage[] {
   const { content, tool_calls, is_cut, asked } = record;
   const answers = after.filter((received) => asked !== null && received.input_request_id === asked.input_request_id);
@@ -94,4 +66,4 @@ const toUserMessages = (received: readonly Received[]): SentMessage[] =>
   received.length === 0 ? [] : [{ role: 'user', content: received.map(({ text }) => text).join('\n\n') }];
 
 const cutNote =
-  'Your output was cut off because it became too long. Go on from there, with less in one answer: one file at a time.';
+  'Your output was cut off because it became too long. Continue from there, with less in one answer: one file at a time.';

@@ -1,4 +1,4 @@
-// Owns the queries on attempts to connect, from the start to the return from the service.
+// The queries on connection attempts, from the start to the callback.
 import { type Selectable, sql } from 'kysely';
 import type { Db, Tables } from '../../../tables.ts';
 import type { AppRef, ConnectionConfig, ConnectionKey } from './connections.ts';
@@ -9,7 +9,7 @@ export type AttemptRow = Omit<Selectable<Tables['connection_attempts']>, 'connec
 export type AttemptError = NonNullable<AttemptRow['error']>;
 export type AttemptKey = Pick<AttemptRow, 'workspace_id' | 'id'>;
 
-/** An attempt, and what it connects. */
+/** An attempt with its connection's app and type. */
 export type AttemptOfApp = AttemptRow & { readonly app_id: string; readonly integration_type: string };
 
 export const findAttempt = (db: Db, connection: ConnectionKey): Promise<AttemptRow | undefined> =>
@@ -21,7 +21,9 @@ export const findAttempt = (db: Db, connection: ConnectionKey): Promise<AttemptR
     .$castTo<AttemptRow>()
     .executeTakeFirst();
 
-/** A browser names only the state: it decides which attempt, and so which tenant. Undefined if the state was used. */
+/**
+ * A browser sends only the state, which identifies the attempt and its tenant. Undefined if the state has been used.
+ */
 export async function findAttemptByState(db: Db, stateHash: Buffer): Promise<AttemptOfApp | undefined> {
   const { rows } = await sql<AttemptOfApp>`/* lookup */ select a.*, c.app_id, c.integration_type
     from connection_attempts a join connections c on c.workspace_id = a.workspace_id and c.id = a.connection_id
@@ -29,7 +31,7 @@ export async function findAttemptByState(db: Db, stateHash: Buffer): Promise<Att
   return rows[0];
 }
 
-/** Replaces the connection's earlier attempt, whose state is then unknown. */
+/** Replaces the connection's earlier attempt and invalidates its state. */
 export async function saveAttempt(db: Db, row: AttemptRow): Promise<void> {
   const columns = { ...row, connection_config: JSON.stringify(row.connection_config) };
   await db
@@ -39,7 +41,10 @@ export async function saveAttempt(db: Db, row: AttemptRow): Promise<void> {
     .execute();
 }
 
-/** For the browser that is about to leave for the service. A later opening replaces the cookie of an earlier one. */
+/**
+ * Stores the cookie of the browser that is about to be redirected to the service. Opening the link again replaces the
+ * cookie.
+ */
 export async function saveCookie(db: Db, { workspace_id, id }: AttemptKey, cookieHash: Buffer): Promise<void> {
   await db
     .updateTable('connection_attempts')
@@ -50,7 +55,7 @@ export async function saveCookie(db: Db, { workspace_id, id }: AttemptKey, cooki
     .execute();
 }
 
-/** Uses up the state and the cookie: of two callbacks at the same time, one gets true. */
+/** Uses up the state and the cookie. Only one of two concurrent callbacks gets true. */
 export async function useState(
   db: Db,
   { workspace_id, id, state_hash }: AttemptRow,
@@ -76,7 +81,7 @@ export async function failAttempt(db: Db, { workspace_id, id }: AttemptKey, erro
     .execute();
 }
 
-/** Returns whether there was one. */
+/** Returns whether there was an attempt. */
 export async function removeAttempt(db: Db, connection: ConnectionKey): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('connection_attempts')
@@ -86,13 +91,13 @@ export async function removeAttempt(db: Db, connection: ConnectionKey): Promise<
   return numDeletedRows > 0n;
 }
 
-/** For an app that is moved to the trash. */
+/** Used when an app is moved to the trash. */
 export async function removeAttemptsOf(db: Db, app: AppRef): Promise<void> {
   await sql`delete from connection_attempts where workspace_id = ${app.workspace_id} and connection_id in (
     select id from connections where workspace_id = ${app.workspace_id} and app_id = ${app.id})`.execute(db);
 }
 
-/** Removes attempts that expired long ago, of connections that exist without them. Returns how many. */
+/** Removes attempts that expired long ago, and returns their number. Their connections are kept. */
 export async function removeOldAttempts(db: Db, expiredBefore: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from connection_attempts where id in (
       select id from connection_attempts where expires_at < ${expiredBefore} limit 1000)`.execute(db);

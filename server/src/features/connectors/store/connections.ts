@@ -1,10 +1,10 @@
-// Owns the queries on connections: what an app has of each connector.
+// The queries on an app's connections.
 import { type Selectable, sql, type Updateable } from 'kysely';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
 import type { Db, Tables } from '../../../tables.ts';
 
-/** An app, by a proof or a row. */
+/** An app, identified by a proof or a row. */
 export interface AppRef {
   readonly workspace_id: string;
   readonly id: string;
@@ -17,7 +17,7 @@ export type ConnectionRow = Omit<Selectable<Tables['connections']>, 'connection_
 };
 export type ConnectionKey = Pick<ConnectionRow, 'workspace_id' | 'id'>;
 
-/** What a connection that is not active has of secrets and of their life. */
+/** The secrets and token times of an inactive connection. */
 export const noTokens = {
   access_token_sealed: null,
   refresh_token_sealed: null,
@@ -40,7 +40,7 @@ const selectConnections = (db: Db, app: AppRef) =>
 export const findConnection = (db: Db, app: AppRef, integration_type: string): Promise<ConnectionRow | undefined> =>
   selectConnections(db, app).where('integration_type', '=', integration_type).executeTakeFirst();
 
-/** Until the transaction ends, other changes of the connection wait. */
+/** Blocks other changes to the connection until the transaction ends. */
 export const lockConnection = (db: Db, app: AppRef, integration_type: string): Promise<ConnectionRow | undefined> =>
   selectConnections(db, app).where('integration_type', '=', integration_type).forNoKeyUpdate().executeTakeFirst();
 
@@ -54,14 +54,14 @@ export const lockConnectionById = (db: Db, { workspace_id, id }: ConnectionKey):
     .forNoKeyUpdate()
     .executeTakeFirst();
 
-/** A connection that was connected once. */
+/** A connection that has been connected at least once. */
 export type ListedConnection = ConnectionRow & {
   readonly status: Exclude<ConnectionRow['status'], 'pending'>;
   readonly connected_at: Date;
   readonly user_email: string | null;
 };
 
-/** By type. Without those that were never connected. */
+/** Lists connections by type, except those that were never connected. */
 export const listConnections = (
   db: Db,
   app: AppRef,
@@ -87,7 +87,7 @@ export async function findEmail(db: Db, user_id: string): Promise<string | null>
   return person?.email ?? null;
 }
 
-/** Returns the connection as it is stored: another request may have inserted it at the same time. */
+/** Returns the stored row, because another request may have inserted it at the same time. */
 export async function insertConnection(
   db: Db,
   app: AppRef,
@@ -107,7 +107,7 @@ export async function insertConnection(
     .onConflict((conflict) => conflict.columns(['workspace_id', 'app_id', 'integration_type']).doNothing())
     .execute();
   const stored = await lockConnection(db, app, row.integration_type);
-  if (stored === undefined) throw new Error('the connection was removed while it was inserted');
+  if (stored === undefined) throw new Error('the connection was removed while it was being inserted');
   return stored;
 }
 
@@ -128,19 +128,19 @@ export async function saveConnection(
     .execute();
 }
 
-/** With its attempt. */
+/** Also removes the connection's attempt. */
 export async function removeConnection(db: Db, { workspace_id, id }: ConnectionKey): Promise<void> {
   await db.deleteFrom('connections').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
 }
 
-/** Removes what was started and never connected, a day after the attempt has expired. Returns how many. */
+/** Removes connections that were started but never connected, a day after the attempt expired. Returns their number. */
 export const removeAbandonedConnections = (db: Db, expiredBefore: Date): Promise<number> =>
   transaction(db, async (db) => {
     const { rows } = await sql<{ id: string }>`/* service */ select c.id
       from connections c left join connection_attempts a on a.connection_id = c.id
       where c.status = 'pending' and coalesce(a.expires_at, c.created_date) < ${expiredBefore}
       limit 1000 for update of c skip locked`.execute(db);
-    // A start locks the connection before it stores an attempt, so that this statement sees every attempt there is.
+    // Starting a connection locks it before storing an attempt, so this statement sees every attempt.
     const { numAffectedRows } = await sql`/* service */ delete from connections c
       where id = any(${rows.map(({ id }) => id)}) and status = 'pending' and not exists (
         select from connection_attempts a where a.connection_id = c.id and a.expires_at >= ${expiredBefore})`.execute(

@@ -1,5 +1,5 @@
-// Owns the background work on tokens: refreshing those that expire soon, ending connections whose tokens have expired, and moving
-// secrets to the current master key.
+// The background token jobs: refreshing tokens that expire soon, ending connections whose tokens have expired, and
+// moving secrets to the current master key.
 import type { Job } from '../../../kit/background/workers/schedule.ts';
 import { rewrapEach } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
@@ -22,28 +22,28 @@ export const tokenJobs = (deps: TokenJobDeps): Job[] => [
 ];
 
 const maxAtOnce = 32;
-/** A service that does not answer holds each of its requests for 10 seconds. */
+/** Limited, because an unresponsive service blocks each request for 10 seconds. */
 const maxPerService = 8;
 
-/** Returns how many connections were due. One that can't be refreshed does not stop the others. */
+/** Returns the number of due connections. If one can't be refreshed, the others are still processed. */
 async function refreshDue(db: Db, deps: RefreshDeps, now: Date): Promise<number> {
-  const due = await listDue(db, now, maxAtOnce, maxPerService);
-  const results = await Promise.allSettled(due.map((connection) => refreshNext(db, connection, deps)));
+  const due = await listDue(db, maxAtOnce, maxPerService, now);
+  const results = await Promise.allSettled(due.map((connection) => refreshNext(db, deps, connection)));
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} connections could not be refreshed`);
   return due.length;
 }
 
-async function refreshNext(db: Db, key: DueConnection, deps: RefreshDeps): Promise<void> {
+async function refreshNext(db: Db, deps: RefreshDeps, key: DueConnection): Promise<void> {
   const connection = await findById(db, key);
-  if (connection?.status === 'active') await refreshTokens(db, connection, deps);
+  if (connection?.status === 'active') await refreshTokens(db, deps, connection);
 }
 
 const maxEndedAtOnce = 100;
 
-/** Returns how many access tokens have expired that can't be refreshed. */
+/** Ends connections whose access token has expired and can't be refreshed. Returns their number. */
 async function endDue(db: Db, now: Date): Promise<number> {
-  const ended = await listEnded(db, now, maxEndedAtOnce);
+  const ended = await listEnded(db, maxEndedAtOnce, now);
   for (const key of ended) {
     const connection = await findById(db, key);
     if (connection !== undefined) await endExpired(db, connection, now);

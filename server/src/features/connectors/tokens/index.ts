@@ -1,4 +1,4 @@
-// Owns what the rest of connectors, and other features, use of tokens: requests, revoking, and background work.
+// The token interface for connectors and other features: requests, revocation and background jobs.
 import type { Db } from '../../../tables.ts';
 import { tokenJobs } from './background.ts';
 import { type ConnectorRequest, type ConnectorRequestDeps, type ConnectorResult, sendRequest } from './request.ts';
@@ -18,12 +18,12 @@ export const createTokens = (deps: TokenDeps) => ({
       read: (db: Db) => countFailing(db, deps.clock.now()),
     },
   ],
-  /** Best effort. `connection` is the row as it was before its tokens were erased. */
+  /** Best effort. `connection` is the row from before its tokens were erased. */
   revoke: (connection: RevocableConnection) => revokeTokens(connection, deps),
-  /** For workflows. Never for an answer: what the service says may repeat the token. */
+  /** Used by workflows. The result must not be returned to callers, because it may contain the token. */
   send: (
     db: Db,
     app: { readonly workspace_id: string; readonly id: string },
     request: ConnectorRequest,
-  ): Promise<ConnectorResult> => sendRequest(db, app, request, deps),
+  ): Promise<ConnectorResult> => sendRequest(db, deps, app, request),
 });

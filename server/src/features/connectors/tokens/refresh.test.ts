@@ -1,5 +1,5 @@
-// Refreshing tokens against a real authorization server: by the job and on use, in many processes at once, and while the service,
-// a process or the master keys fail or change. What the service did is read from its own journal.
+// Tests refreshing tokens against a real authorization server: by the job and on use, in many concurrent processes, and
+// while the service, a process or a master key fails or changes. The service's own journal shows its actions.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { sql } from 'kysely';
@@ -42,7 +42,7 @@ const requestOn = (app: { workspace_id: string; id: string }, integration_type: 
     maxBodyBytes: 65_536,
     signal: new AbortController().signal,
   });
-/** What happened at a service since the mark. */
+/** The service's journal entries since the mark. */
 const journalSince = (mark: number, connector: string) =>
   sandbox.journal.slice(mark).flatMap((entry) => (entry.connector === connector ? [entry] : []));
 const countIssued = (mark: number, connector: string) =>
@@ -83,7 +83,7 @@ describe('one refresh at a time', () => {
   it('is made by ten processes that all want it, and all of them then use its tokens', async () => {
     const app = await newApp();
     const id = await connect(app, 'airtable');
-    ahead(61); // expired: nobody can use the old token
+    ahead(61); // the old token has expired
     const mark = sandbox.journal.length;
     const processes = Array.from({ length: 10 }, () => {
       const database = openDatabase<Tables>({ url: world.config.DATABASE_URL, poolSize: 2 });
@@ -114,8 +114,8 @@ describe('one refresh at a time', () => {
     const seen = await findById(db, await find(id));
     if (seen === undefined) throw new Error('no connection');
     ahead(56);
-    expect(await refreshTokens(db, seen, deps)).toEqual({ kind: 'refreshed' });
-    expect(await refreshTokens(db, seen, deps)).toEqual({ kind: 'not_needed' });
+    expect(await refreshTokens(db, deps, seen)).toEqual({ kind: 'refreshed' });
+    expect(await refreshTokens(db, deps, seen)).toEqual({ kind: 'not_needed' });
   });
 });
 
@@ -136,7 +136,7 @@ describe('a service that fails', () => {
     expect(row).toMatchObject({ status: 'active', refresh_attempts: 1, last_error });
     expect(row.next_refresh_at?.getTime()).toBeGreaterThan(world.clock.now().getTime() + 50_000);
     sandbox.behave('well', 'dropbox');
-    // Meanwhile the old token is good.
+    // The old token is still valid.
     expect(await requestOn(app, 'dropbox')).toMatchObject({ kind: 'sent', outcome: { status: 200 } });
     ahead(57.1);
     await refreshDue();
@@ -169,7 +169,7 @@ describe('a service that fails', () => {
     sandbox.behave('drop', 'zoom');
     await refreshDue();
     expect(await find(id)).toMatchObject({ status: 'active', last_error: 'refresh_unanswered' });
-    // An outage in between does not make the unknown known.
+    // An outage in the meantime does not settle the unknown outcome.
     sandbox.behave('down', 'zoom');
     ahead(58);
     await refreshDue();
@@ -200,12 +200,12 @@ describe('a process that is killed', () => {
     });
     const has = (event: string) => () =>
       sandbox.journal.some((e) => e.connector === 'hubspot' && e.event === event && e.grant === 'refresh_token');
-    await expect.poll(has('issued'), { timeout: 20_000 }).toBe(true);
-    // That the refresh token was sent is committed before the answer.
+    await expect.poll(has('issued')).toBe(true);
+    // Before the response arrives, the row already records that the refresh token was sent.
     expect((await find(id)).refresh_started_at).not.toBeNull();
     child.kill('SIGSTOP');
     sandbox.behave('well', 'hubspot');
-    await expect.poll(has('answered'), { timeout: 5_000 }).toBe(true);
+    await expect.poll(has('answered')).toBe(true);
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect(await openOf(id)).toEqual(before);
@@ -238,7 +238,7 @@ describe('an access token without a refresh token', () => {
     await endDue();
     expect(await requestOn(app, 'discord')).toMatchObject({ kind: 'sent', outcome: { status: 200 } });
     ahead(61);
-    // Before the job has seen it, too.
+    // The token is unusable even before the job has run.
     expect(await requestOn(app, 'discord')).toEqual({ kind: 'unusable', reason: 'expired' });
     await endDue();
     expect(await find(id)).toMatchObject({
@@ -316,7 +316,7 @@ describe('a refresh that is refused', () => {
     const app = await newApp();
     const id = await connect(app, 'asana');
     sandbox.withdraw('asana');
-    await makeDue(id); // by the clock of the database, which the queue of mails goes by
+    await makeDue(id); // uses the database's clock, like the mail queue
     await refreshDue();
     expect(await find(id)).toMatchObject({
       status: 'expired',
@@ -332,11 +332,9 @@ describe('a refresh that is refused', () => {
     expect(rows[0]?.entry).toMatchObject({ type: 'connection.expired', after: { last_error: 'invalid_grant' } });
     await world.startWorker();
     await expect
-      .poll(() => mail.inbox.filter(({ subject }) => subject.includes('Asana')).map(({ to }) => to), {
-        timeout: 10_000,
-      })
+      .poll(() => mail.inbox.filter(({ subject }) => subject.includes('Asana')).map(({ to }) => to))
       .toHaveLength(2);
-    expect(mail.inbox.map(({ text }) => text).join('')).toContain('connect Asana again');
+    expect(mail.inbox.map(({ text }) => text).join('')).toContain('reconnect Asana');
   });
 
   it('for another reason than the grant leaves the connection as it was', async () => {
@@ -354,7 +352,7 @@ describe('a refresh that is refused', () => {
     };
     ahead(56);
     if (seen === undefined) throw new Error('no connection');
-    expect(await refreshTokens(db, seen, wrongSecret)).toEqual({ kind: 'failed' });
+    expect(await refreshTokens(db, wrongSecret, seen)).toEqual({ kind: 'failed' });
     expect(await find(id)).toMatchObject({ status: 'active', last_error: 'refresh_refused' });
     await other.close();
   });
@@ -399,7 +397,7 @@ describe('the master key', () => {
     expect(row.refresh_token_sealed).toMatch(/^v1\.added\./);
     expect(openTokens(createSecrets([added]), row)).toEqual(before);
     expect(await rewrap?.run(db, world.clock.now())).toBe(0);
-    // Those sealed under the key of this file's World, which the next tests use.
+    // Runs the job with this file's World key, which the next tests use.
     await runJob('rewrap connection secrets').catch(() => {});
     await rotated.close();
   });

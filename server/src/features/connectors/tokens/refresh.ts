@@ -1,5 +1,6 @@
-// Owns refreshing the tokens of a connection (docs/internals/connectors.md#refreshing). That a refresh token was sent is committed
-// before it is, so that a crash in between is noticed; the answer replaces both tokens in one statement.
+// Refreshes a connection's tokens (docs/internals/connectors.md#refreshing). The use of a refresh token is
+// committed before the request is sent, so a crash in between can be detected. The response replaces both tokens in one
+// statement.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { auditService } from '../../../core/audit/audit.ts';
 import { warnOwnerAnd } from '../../../core/identity/warnings.ts';
@@ -28,11 +29,11 @@ export interface RefreshDeps {
   readonly secrets: Secrets;
   readonly clock: Clock;
   readonly endpoints: Pick<Endpoints, 'clientFor'>;
-  /** For metrics. */
+  /** Called for metrics. */
   onRefresh(outcome: RefreshOutcome['kind'], seconds: number): void;
 }
 
-/** The column `last_error` of a connection (docs/internals/connectors.md#errors). */
+/** The values of a connection's `last_error` column (docs/internals/connectors.md#errors). */
 export type RefreshError =
   | 'invalid_grant'
   | 'refresh_interrupted'
@@ -44,27 +45,27 @@ export type RefreshError =
 
 export type RefreshOutcome =
   | { readonly kind: 'refreshed' }
-  /** The service refused for good: a person has to connect again. */
+  /** The service refused permanently, so a user has to reconnect. */
   | { readonly kind: 'expired' }
-  /** The connection is as it was; the next attempt is scheduled. */
+  /** The connection is unchanged, and the next attempt is scheduled. */
   | { readonly kind: 'failed' }
-  /** Another process does it, or has done it, or the connection was changed. */
+  /** Another process is refreshing or has refreshed the tokens, or the connection was changed. */
   | { readonly kind: 'not_needed' };
 
-/** Refreshes the tokens that the caller has seen, unless another process does. */
-export async function refreshTokens(db: Db, seen: UsableConnection, deps: RefreshDeps): Promise<RefreshOutcome> {
+/** Refreshes the given tokens, unless another process is doing so. */
+export async function refreshTokens(db: Db, deps: RefreshDeps, seen: UsableConnection): Promise<RefreshOutcome> {
   if (seen.refresh_token_sealed === null) return { kind: 'not_needed' };
-  // A fault here must not look like a request that was sent, so that it comes before the claim.
+  // Prepared before the claim, because an error here must not look like a sent request.
   const request = prepareRequest(seen, seen.refresh_token_sealed, deps);
   const startedAt = deps.clock.now();
   const began = performance.now();
-  const claim = await claimRefresh(db, seen, startedAt, leaseMs);
+  const claim = await claimRefresh(db, seen, leaseMs, startedAt);
   if (claim === undefined) return { kind: 'not_needed' };
   const connection = { ...seen, ...claim, startedAt, began };
   const outcome =
     'client' in request
-      ? await askService(db, connection, request, deps)
-      : await recordFailure(db, connection, request.error, deps);
+      ? await askService(db, deps, connection, request)
+      : await recordFailure(db, deps, connection, request.error);
   deps.onRefresh(outcome.kind, (performance.now() - began) / 1000);
   if ('cause' in request) throw request.cause;
   return outcome;
@@ -75,7 +76,10 @@ interface RefreshRequest {
   readonly refreshToken: string;
 }
 
-/** `cause`: the token can't be opened, because its master key is not configured for example. It is for the operator. */
+/**
+ * `cause` is set if the token can't be opened, for example because its master key is not configured. It is reported to
+ * the operator.
+ */
 type UnpreparedRequest = { readonly error: RefreshError; readonly cause?: unknown };
 
 function prepareRequest(
@@ -95,38 +99,38 @@ function prepareRequest(
 
 interface ClaimedConnection extends UsableConnection {
   readonly startedAt: Date;
-  /** The same moment, by the clock that no one sets. */
+  /** `startedAt` on a monotonic clock. */
   readonly began: number;
-  /** An earlier refresh has no known outcome. */
+  /** Whether an earlier refresh has an unknown outcome. */
   readonly wasInterrupted: boolean;
 }
 
 async function askService(
   db: Db,
+  deps: RefreshDeps,
   connection: ClaimedConnection,
   { client, refreshToken }: RefreshRequest,
-  deps: RefreshDeps,
 ): Promise<RefreshOutcome> {
   const result = await deps.oauth.refresh(client, { refreshToken });
   switch (result.kind) {
     case 'tokens':
-      return recordTokens(db, connection, client, result, deps);
+      return recordTokens(db, deps, connection, client, result);
     case 'refused':
-      if (result.error !== 'invalid_grant') return recordFailure(db, connection, 'refresh_refused', deps);
-      return recordRefusal(db, connection, deps);
+      if (result.error !== 'invalid_grant') return recordFailure(db, deps, connection, 'refresh_refused');
+      return recordRefusal(db, deps, connection);
     case 'unavailable':
-      return recordFailure(db, connection, 'refresh_unavailable', deps);
+      return recordFailure(db, deps, connection, 'refresh_unavailable');
     case 'unknown':
-      return recordFailure(db, connection, 'refresh_unanswered', deps);
+      return recordFailure(db, deps, connection, 'refresh_unanswered');
   }
 }
 
 async function recordTokens(
   db: Db,
+  deps: RefreshDeps,
   connection: ClaimedConnection,
   client: OAuthClient,
   { accessToken, refreshToken, expiresAt }: TokenResult & { kind: 'tokens' },
-  deps: RefreshDeps,
 ): Promise<RefreshOutcome> {
   const { id } = connection;
   const now = deps.clock.now();
@@ -140,7 +144,8 @@ async function recordTokens(
     refresh_ended_at: now,
   });
   if (isSaved) return { kind: 'refreshed' };
-  // Nobody has these tokens, unless the connection was made anew: some services revoke all of a person's tokens with one.
+  // The unsaved tokens are revoked unless the connection is active again, because some services revoke all of a user's
+  // tokens along with one.
   if ((await findById(db, connection))?.status !== 'active')
     await deps.oauth.revoke(client, refreshToken ?? accessToken);
   return { kind: 'not_needed' };
@@ -148,7 +153,9 @@ async function recordTokens(
 
 const firstPauseMs = 100;
 
-/** Nobody else has these tokens, so that a database which fails over is asked again for as long as the claim lasts. */
+/**
+ * The tokens are stored nowhere else yet, so saving is retried until the claim ends, in case of a database failover.
+ */
 async function saveWhileClaimed(db: Db, connection: ClaimedConnection, tokens: RefreshedTokens): Promise<boolean> {
   for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
     try {
@@ -160,16 +167,16 @@ async function saveWhileClaimed(db: Db, connection: ClaimedConnection, tokens: R
   }
 }
 
-/** The connection stays as it was. What is not known about the refresh token stays unknown until the service says so. */
+/** Leaves the connection unchanged. An unknown outcome remains unknown until the service settles it. */
 async function recordFailure(
   db: Db,
+  deps: RefreshDeps,
   connection: ClaimedConnection,
   error: RefreshError,
-  deps: RefreshDeps,
 ): Promise<RefreshOutcome> {
   const { startedAt, wasInterrupted, refresh_started_at: earlier } = connection;
   const refresh_attempts = connection.refresh_attempts + 1;
-  // As of a lease ago, because nobody is working on it any more.
+  // Set to one lease ago, because no process is working on it any longer.
   const unanswered = error === 'refresh_unanswered' ? new Date(startedAt.getTime() - leaseMs) : null;
   const refresh_started_at = wasInterrupted ? earlier : unanswered;
   const now = deps.clock.now();
@@ -183,17 +190,21 @@ async function recordFailure(
   return { kind: 'failed' };
 }
 
-function recordRefusal(db: Db, connection: ClaimedConnection, deps: RefreshDeps): Promise<RefreshOutcome> {
+function recordRefusal(db: Db, deps: RefreshDeps, connection: ClaimedConnection): Promise<RefreshOutcome> {
   const error = connection.wasInterrupted ? 'refresh_interrupted' : 'invalid_grant';
   const now = deps.clock.now();
-  return recordExpiry(db, connection, error, now, (db) =>
-    saveExpired(db, connection, connection.startedAt, error, now),
+  return recordExpiry(
+    db,
+    connection,
+    error,
+    (db) => saveExpired(db, connection, connection.startedAt, error, now),
+    now,
   );
 }
 
-/** For a connection without a refresh token. It does nothing unless the access token has expired. */
+/** Used for a connection without a refresh token. Does nothing unless the access token has expired. */
 export const endExpired = (db: Db, connection: UsableConnection, now: Date): Promise<RefreshOutcome> =>
-  recordExpiry(db, connection, 'access_expired', now, (db) => saveEnded(db, connection, 'access_expired', now));
+  recordExpiry(db, connection, 'access_expired', (db) => saveEnded(db, connection, 'access_expired', now), now);
 
 type ExpiryError = Extract<RefreshError, 'invalid_grant' | 'refresh_interrupted' | 'access_expired'>;
 
@@ -201,8 +212,8 @@ async function recordExpiry(
   db: Db,
   { workspace_id, app_id, id, integration_type, user_id }: UsableConnection,
   error: ExpiryError,
-  now: Date,
   save: (db: Db) => Promise<boolean>,
+  now: Date,
 ): Promise<RefreshOutcome> {
   const isSaved = await transaction(db, async (db) => {
     if (!(await save(db))) return false;
@@ -223,29 +234,29 @@ async function recordExpiry(
 
 const writeWarning = (name: string, error: ExpiryError) => ({
   subject: `The connection to ${name} has expired`,
-  body: `${describeExpiry(name, error)} Workflows that use ${name} fail until someone connects it again.\n\nWhat to do: connect ${name} again in the app's connectors.\n`,
+  body: `${describeExpiry(name, error)} Workflows that use ${name} will fail until it is reconnected.\n\nTo fix this, reconnect ${name} in the app's connectors.\n`,
 });
 
 function describeExpiry(name: string, error: ExpiryError): string {
   switch (error) {
     case 'refresh_interrupted':
-      return `Plinth was interrupted while it renewed the access of your app to ${name}, and ${name} then refused to renew it again.`;
+      return `Plinth was interrupted while renewing your app's access to ${name}, and ${name} then refused to renew it again.`;
     case 'access_expired':
-      return `${name} granted access to your app for a limited time, which is over, and it has no way to renew it.`;
+      return `${name} granted your app access for a limited time. That access has expired and can't be renewed.`;
     case 'invalid_grant':
-      return `${name} no longer renews the access of your app. Somebody may have withdrawn it there.`;
+      return `${name} refused to renew your app's access. Someone may have revoked it in ${name}.`;
   }
 }
 
 const waitStepMs = 50;
-/** As long as a refresh can take, and its answer be stored. */
+/** Enough time to refresh the tokens and store the result. */
 const maxWaitMs = 15_000;
 
-/** For a use that needs new tokens while another process fetches them. Returns the connection as it then is. */
+/** Waits while another process is refreshing the tokens. Returns the connection afterwards. */
 export async function awaitRefresh(
   db: Db,
-  seen: UsableConnection,
   deps: Pick<RefreshDeps, 'clock'>,
+  seen: UsableConnection,
   signal: AbortSignal,
 ): Promise<UsableConnection | undefined> {
   const until = performance.now() + maxWaitMs;

@@ -1,4 +1,4 @@
-// Owns requests to the API of a connected service. The caller chooses a path; the host is the catalogue's.
+// Requests to a connected service's API. The caller chooses the path, and the catalogue determines the host.
 import type { Outbound, OutboundRequest } from '../../../kit/outbound/outbound.ts';
 import type { Outcome } from '../../../kit/outbound/outcome.ts';
 import type { Db } from '../../../tables.ts';
@@ -9,14 +9,14 @@ import { type Authentication, authenticate, authenticateAgain, type UnusableReas
 
 export interface ConnectorRequest extends Pick<OutboundRequest, 'method' | 'headers' | 'body' | 'maxBodyBytes'> {
   readonly integration_type: string;
-  /** Begins with a slash. May have a query. */
+  /** Begins with a slash and may include a query. */
   readonly path: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 export type ConnectorResult =
-  /** `secrets` are what the request was authenticated with: a service may repeat them in its answer. */
+  /** `secrets` are the values that authenticated the request. The service may echo them in its response. */
   | { readonly kind: 'sent'; readonly outcome: Outcome; readonly secrets: readonly string[] }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason | 'unknown_type' | 'path' | 'body' };
 
@@ -25,12 +25,12 @@ export interface ConnectorRequestDeps extends RefreshDeps {
   readonly endpoints: Pick<Endpoints, 'clientFor' | 'apiBaseFor'>;
 }
 
-/** A token that the service refuses with 401 is refreshed, and the request is then sent once more. */
+/** If the service refuses a token with 401, the token is refreshed and the request is resent once. */
 export async function sendRequest(
   db: Db,
+  deps: ConnectorRequestDeps,
   app: { readonly workspace_id: string; readonly id: string },
   request: ConnectorRequest,
-  deps: ConnectorRequestDeps,
 ): Promise<ConnectorResult> {
   const connector = findConnector(request.integration_type);
   if (connector === undefined) return { kind: 'unusable', reason: 'unknown_type' };
@@ -43,19 +43,19 @@ export async function sendRequest(
     if (url === undefined) return { kind: 'unusable', reason: 'path' };
     const ms = performance.now() - startedAt;
     const timeoutMs = request.timeoutMs - ms;
-    // Refreshing the token may have taken all of the time.
+    // Refreshing the token may have used up all the time.
     if (timeoutMs <= 0)
       return { kind: 'sent', outcome: { outcome: 'failed', kind: 'timeout', sent: false, ms }, secrets: [] };
     return deliver(app.workspace_id, url, { ...request, ...content, timeoutMs }, usable, deps);
   };
 
-  const usable = await authenticate(db, app, connector, deps, request.signal);
+  const usable = await authenticate(db, deps, app, connector, request.signal);
   const first = await send(usable);
   if ('unusable' in usable || !isUnauthorized(first)) return first;
-  const renewed = await authenticateAgain(db, usable, connector, deps, request.signal);
+  const renewed = await authenticateAgain(db, deps, usable, connector, request.signal);
   if (renewed === undefined) return first;
   const second = await send(renewed);
-  // What an answer repeats may be either token.
+  // The response may echo either token.
   return second.kind === 'sent' ? { ...second, secrets: [...usable.secrets, ...second.secrets] } : second;
 }
 
@@ -79,7 +79,7 @@ async function deliver(
   return { kind: 'sent', outcome, secrets };
 }
 
-/** Undefined if the service takes forms, and the body can't be written as one. */
+/** Undefined if the service accepts only forms and the body can't be converted to one. */
 function toContent(
   { apiHeaders, bodyFormat }: Connector,
   { headers, body }: ConnectorRequest,
@@ -94,7 +94,7 @@ function toContent(
 
 const formType = 'application/x-www-form-urlencoded';
 
-/** `{ To: "+1", MediaUrl: ["a", "b"] }` is written as `To=%2B1&MediaUrl=a&MediaUrl=b`. */
+/** Encodes `{ To: "+1", MediaUrl: ["a", "b"] }` as `To=%2B1&MediaUrl=a&MediaUrl=b`. */
 function toForm(fields: unknown): string | undefined {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
   const form = new URLSearchParams();
@@ -109,7 +109,7 @@ function toForm(fields: unknown): string | undefined {
 const isUnauthorized = (result: ConnectorResult): boolean =>
   result.kind === 'sent' && result.outcome.outcome === 'answered' && result.outcome.status === 401;
 
-/** Undefined if the path would lead elsewhere: above the API's own path, to another host, or only after a repair. */
+/** Undefined if the path leaves the API's own path or host, or if the URL parser would normalise it. */
 function toUrl(base: string, path: string): string | undefined {
   const text = base + path;
   const url = path.startsWith('/') ? URL.parse(text) : null;
@@ -117,6 +117,7 @@ function toUrl(base: string, path: string): string | undefined {
   if (url === null || url.origin !== api.origin || url.hash !== '' || path.includes('#')) return undefined;
   const end = path.indexOf('?');
   const written = end === -1 ? path : path.slice(0, end);
-  // `URL` resolves dots, also encoded ones, and turns backslashes into slashes. What it leaves as it was needed no repair.
+  // `URL` resolves dot segments, even encoded ones, and turns backslashes into slashes. An unchanged path contained
+  // neither.
   return url.pathname === (api.pathname === '/' ? '' : api.pathname) + written ? url.href : undefined;
 }

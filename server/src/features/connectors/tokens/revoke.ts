@@ -1,5 +1,5 @@
-// Owns withdrawing tokens at the service when a connection is ended. The service may not answer, so that this is best effort:
-// whoever erases the tokens does so first.
+// Revokes tokens with the service when a connection ends. The service may not respond, so revoking is best effort
+// and the caller erases the tokens first.
 import type { OAuthGateway } from '../../../gateways/oauth/index.ts';
 import type { Secrets } from '../../../kit/secrets.ts';
 import { findConnector } from '../catalogue.ts';
@@ -11,7 +11,7 @@ export interface RevokeDeps {
   readonly oauth: Pick<OAuthGateway, 'revoke'>;
   readonly secrets: Secrets;
   readonly endpoints: Pick<Endpoints, 'clientFor'>;
-  /** For the log: tokens that can't be opened, for example. */
+  /** Called for the log, for example if tokens can't be opened. */
   onRevokeError(error: unknown): void;
 }
 
@@ -21,8 +21,9 @@ export type RevocableConnection = Pick<
 >;
 
 /**
- * `connection` is the row as it was before its tokens were erased. `nothing`: it had no tokens, or the service has no way to
- * revoke them. Takes at most as long as one request, and never throws: what it follows is committed.
+ * `connection` is the row from before its tokens were erased. `nothing` means that it had no tokens, or that the
+ * service can't revoke them. Takes at most as long as one request. Never throws, because the caller has already
+ * committed.
  */
 export async function revokeTokens(connection: RevocableConnection, deps: RevokeDeps): Promise<RevokeResult> {
   try {
@@ -41,7 +42,7 @@ async function askService(connection: RevocableConnection, deps: RevokeDeps): Pr
   if (tokens === undefined || connector === undefined) return 'nothing';
   const client = deps.endpoints.clientFor(connector, connection.connection_config, connection.workspace_id);
   if (client === undefined) return 'nothing';
-  // The refresh token ends the whole grant at most services, but not at all of them.
+  // With most but not all services, revoking the refresh token ends the whole grant.
   const held = [tokens.refreshToken, tokens.accessToken].filter((token) => token !== undefined);
   const results = await Promise.all(held.map((token) => deps.oauth.revoke(client, token)));
   if (results.includes('unsupported')) return 'nothing';

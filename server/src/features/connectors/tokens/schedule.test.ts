@@ -1,4 +1,4 @@
-// When tokens are refreshed, and when again after a failure.
+// Tests when tokens are refreshed, and when a failed refresh is retried.
 import { describe, expect, it } from 'vitest';
 import { isWorthRefreshing, mayRefreshRefused, planRefresh, planRetry } from './schedule.ts';
 
@@ -59,7 +59,7 @@ describe('a use of the connection', () => {
     expect(isWorthRefreshing(times('13:30:00', '14:00:00', 4), at('13:20:00'))).toBe(false);
   });
 
-  it('of a token that has expired and has no schedule finds out that it can not be refreshed', () => {
+  it('of a token that has expired and has no schedule finds out that it cannot be refreshed', () => {
     expect(isWorthRefreshing(times('13:00:00', null), at('13:00:00'))).toBe(true);
   });
 

@@ -1,17 +1,18 @@
-// Owns when tokens are refreshed (docs/internals/connectors.md#refreshing): before they expire, and again after a failure. Pure.
+// The token refresh schedule (docs/internals/connectors.md#refreshing): before tokens expire, and again after a
+// failure. Pure.
 
 const minuteMs = 60 * 1000;
 const leadMs = 5 * minuteMs;
 
-/** After the first failure, the second, … and then always the last. */
+/** The delay after each successive failure. The last delay applies to all further failures. */
 const retryDelaysMs = [minuteMs, 5 * minuteMs, 15 * minuteMs, 60 * minuteMs] as const;
 
-/** While one process waits for the service's answer, others do not ask. Longer than a request can take. */
+/** While one process waits for the service's response, others send no request. Longer than any request can take. */
 export const leaseMs = minuteMs;
 
 /**
- * When tokens that were issued now are to be refreshed: 5 minutes before they expire, or halfway if they are valid for less
- * than 10. Null if they do not expire, or there is no refresh token.
+ * When to refresh newly issued tokens: 5 minutes before they expire, or halfway through a lifetime of less than 10
+ * minutes. Null if they do not expire or there is no refresh token.
  */
 export function planRefresh(issuedAt: Date, expiresAt: Date | undefined, hasRefreshToken: boolean): Date | null {
   if (expiresAt === undefined || !hasRefreshToken) return null;
@@ -22,8 +23,9 @@ export function planRefresh(issuedAt: Date, expiresAt: Date | undefined, hasRefr
 const delayAfter = (failures: number): number => retryDelaysMs[Math.min(failures, retryDelaysMs.length) - 1] ?? 0;
 
 /**
- * When to try again after this many failures. The last attempt is at the moment at which the token expires: null after that,
- * because only a use of the connection then tries again. A refresh without a known outcome is repeated until there is one.
+ * When to try again after this many failures. The last scheduled attempt is at the token's expiry. After that the time
+ * is null, and only a use of the connection triggers another attempt. A refresh with an unknown outcome is retried
+ * until the outcome is known.
  */
 export function planRetry(now: Date, failures: number, expiresAt: Date | null, isOutcomeKnown: boolean): Date | null {
   const next = now.getTime() + delayAfter(failures);
@@ -42,13 +44,13 @@ export interface TokenTimes {
 export const isExpired = ({ expires_at }: Pick<TokenTimes, 'expires_at'>, now: Date): boolean =>
   expires_at !== null && expires_at <= now;
 
-/** Whether a process is waiting for the service's answer. */
+/** Whether a process is waiting for the service's response. */
 export const isClaimed = ({ refresh_started_at }: { readonly refresh_started_at: Date | null }, now: Date): boolean =>
   refresh_started_at !== null && now.getTime() - refresh_started_at.getTime() < leaseMs;
 
 /**
- * Whether a use of the connection refreshes first. A token that has expired is worth an attempt a minute, although the
- * schedule may be at an hour by now.
+ * Whether a use of the connection should refresh first. Refreshing an expired token is tried once a minute, even if the
+ * scheduled delay has reached an hour.
  */
 export function isWorthRefreshing(times: TokenTimes, now: Date): boolean {
   const { next_refresh_at, refresh_attempts, refresh_ended_at } = times;
@@ -58,8 +60,8 @@ export function isWorthRefreshing(times: TokenTimes, now: Date): boolean {
 }
 
 /**
- * Whether a token that the service refuses, although it has not expired, is refreshed. One that was issued less than a minute
- * ago would be refused again: the service may answer 401 for another reason. After a failure the schedule decides.
+ * Whether to refresh an unexpired token that the service has refused. A token issued less than a minute ago is not
+ * refreshed, because the 401 probably has another cause. After a failure, the schedule decides.
  */
 export function mayRefreshRefused(times: TokenTimes & { readonly connected_at: Date | null }, now: Date): boolean {
   const { next_refresh_at, refresh_attempts, refresh_ended_at, connected_at } = times;

@@ -1,5 +1,5 @@
-// Owns what a use of a connection is authenticated with: tokens that are valid now, refreshed first if that is due, or API keys.
-// A connection that is not active is never used.
+// The authentication of a connection's requests: either valid tokens, refreshed first if due, or API keys.
+// Inactive connections are never used.
 import { authorizationHeader } from '../../../kit/outbound/authorization.ts';
 import type { Db } from '../../../tables.ts';
 import type { Connector } from '../catalogue.ts';
@@ -11,7 +11,7 @@ import { findById, findForUse, type UsableConnection } from './store/refreshes.t
 
 export type UnusableReason = 'missing' | 'disconnected' | 'expired' | 'unavailable';
 
-/** Headers that authenticate a request, and the secrets in them, for the caller to hide. */
+/** Headers that authenticate a request, and the secrets in them, which the caller must redact. */
 export interface Authentication {
   readonly connection: UsableConnection;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,44 +20,44 @@ export interface Authentication {
 
 export type Usable = Authentication | { readonly unusable: UnusableReason };
 
-/** `unavailable`: the token has expired, and the service can't renew it now. */
+/** `unavailable` means that the token has expired and the service currently can't renew it. */
 export async function authenticate(
   db: Db,
+  deps: RefreshDeps,
   app: { readonly workspace_id: string; readonly id: string },
   connector: Connector,
-  deps: RefreshDeps,
   signal: AbortSignal,
 ): Promise<Usable> {
   const found = await findForUse(db, app, connector.integration_type);
-  const fresh = found === undefined ? undefined : await refreshIfDue(db, found, deps, signal);
+  const fresh = found === undefined ? undefined : await refreshIfDue(db, deps, found, signal);
   return describeUse(fresh, connector, deps);
 }
 
 /**
- * After the service has refused a token that should be valid: refreshes it, unless that has happened meanwhile. Undefined if
- * there is nothing new to try.
+ * Used after the service has refused a token that should be valid. Refreshes the token, unless another process has
+ * already done so. Undefined if there is nothing new to try.
  */
 export async function authenticateAgain(
   db: Db,
+  deps: RefreshDeps,
   { connection: refused }: Authentication,
   connector: Connector,
-  deps: RefreshDeps,
   signal: AbortSignal,
 ): Promise<Usable | undefined> {
   if (refused.refresh_token_sealed === null || !mayRefreshRefused(refused, deps.clock.now())) return undefined;
-  const { kind } = await refreshTokens(db, refused, deps);
+  const { kind } = await refreshTokens(db, deps, refused);
   if (kind === 'failed') return undefined;
-  const current = kind === 'not_needed' ? await awaitRefresh(db, refused, deps, signal) : await findById(db, refused);
-  // The sealed text also changes with the master key; then the request is repeated in vain, once.
+  const current = kind === 'not_needed' ? await awaitRefresh(db, deps, refused, signal) : await findById(db, refused);
+  // A new master key also changes the sealed text. In that case the request is repeated once, unnecessarily.
   if (current?.status === 'active' && current.access_token_sealed === refused.access_token_sealed) return undefined;
   return describeUse(current, connector, deps);
 }
 
-/** Repeated if other processes change the connection at the same time. */
+/** Retries if other processes change the connection at the same time. */
 async function refreshIfDue(
   db: Db,
-  found: UsableConnection,
   deps: RefreshDeps,
+  found: UsableConnection,
   signal: AbortSignal,
 ): Promise<UsableConnection | undefined> {
   let current: UsableConnection | undefined = found;
@@ -66,13 +66,13 @@ async function refreshIfDue(
     if (current?.status !== 'active' || current.refresh_token_sealed === null) return current;
     if (!isClaimed(current, now)) {
       if (!isWorthRefreshing(current, now)) return current;
-      const { kind } = await refreshTokens(db, current, deps);
+      const { kind } = await refreshTokens(db, deps, current);
       if (kind === 'refreshed' || kind === 'expired') return findById(db, current);
       if (kind === 'failed') return current;
     }
-    // Until it expires, the old token is as good.
+    // The old token remains valid until it expires.
     if (!isExpired(current, now)) return current;
-    current = await awaitRefresh(db, current, deps, signal);
+    current = await awaitRefresh(db, deps, current, signal);
   }
   return current;
 }

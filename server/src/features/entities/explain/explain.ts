@@ -1,5 +1,5 @@
-// Owns explaining what an entity's rules decide (docs/api/rules.md#explain-a-decision): for whom, by which clauses, and what
-// would allow it. Changes nothing.
+// Explains a decision made by an entity's rules (docs/api/rules.md#explain-a-decision): its principal, the
+// deciding clauses, and a change that would allow the operation. Never changes any data.
 import { findAppUserPrincipal, findMemberPrincipal } from '../../../core/auth/other-principals.ts';
 import type { Principal } from '../../../core/auth/principal.ts';
 import type { MemberDataAccess } from '../../../core/auth/proofs.ts';
@@ -10,9 +10,9 @@ import type { Db } from '../../../tables.ts';
 import type { Explanation } from '../contract.ts';
 import { type RecordAccess, withRuleChecks } from '../records/record.ts';
 import { countTextSteps, type StepBudget, spendSteps } from '../rules/budget.ts';
-import { type Clause, isHidden, readTestedAttribute, resolveClauseOperand } from '../rules/clauses.ts';
+import { type Clause, isHidden, readTestedAttribute, resolveClauseOperand } from '../rules/decision/clauses.ts';
+import { verdictSets } from '../rules/decision/verdict-set.ts';
 import { findValue } from '../rules/values.ts';
-import { verdictSets } from '../rules/verdict-set.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
 import { type JudgedClause, type JudgedRule, type Judgement, judgeOperation, type ViewedRecord } from './judgement.ts';
 import { buildScene, type Question, type Scene } from './scene.ts';
@@ -37,14 +37,18 @@ export async function explainRules(
   checkInput(input);
   const asked = await findPrincipal(db, access, input.as);
   const scene = await buildScene(db, withRuleChecks(access), asked.principal, input, now);
-  // A budget of its own: how many steps are left must not depend on what the asker may not read.
+  // The explanation has its own budget, because the remaining steps must not depend on data that the caller may not
+  // read.
   const explanation = explainScene(withRuleChecks(access), asked, scene);
   const isTruncated = explanation.clauses.length > maxClauses;
   const clauses = explanation.clauses.slice(0, maxClauses);
   return withNotes({ ...explanation, clauses }, { ignored: scene.ignored, ...(isTruncated && { truncated: true }) });
 }
 
-/** Documents have a few clauses. Thousands are possible, and would make an answer of megabytes. */
+/**
+ * Most schema documents have only a few clauses, but thousands are possible and would produce a response of several
+ * megabytes.
+ */
 const maxClauses = 500;
 
 function checkInput({ operation, record_id, record, patch, as }: ExplainInput): void {
@@ -52,16 +56,17 @@ function checkInput({ operation, record_id, record, patch, as }: ExplainInput): 
   const addFault = (name: string, type: string, msg: string) => faults.push({ loc: ['body', name], type, msg });
   if (operation === 'create') {
     if (record === undefined) addFault('record', 'missing', 'is required');
-    if (record_id !== undefined) addFault('record_id', 'value_error', 'must not be sent: create is about a new record');
+    if (record_id !== undefined)
+      addFault('record_id', 'value_error', 'must not be sent for `create`; send the new record as `record`');
   } else if (record_id === undefined && record === undefined)
-    addFault('record_id', 'missing', 'is required, or `record` instead');
+    addFault('record_id', 'missing', 'is required unless `record` is sent');
   else if (record_id !== undefined && record !== undefined)
     addFault('record', 'value_error', 'must not be sent together with `record_id`');
   if (patch !== undefined && operation !== 'update')
-    addFault('patch', 'value_error', 'must not be sent: only updates have one');
+    addFault('patch', 'value_error', 'must not be sent unless the operation is `update`');
   const named = as && [as.app_user_id, as.email, as.anonymous].filter((each) => each !== undefined).length;
   if (named !== undefined && named !== 1)
-    addFault('as', 'value_error', 'must have one of `app_user_id`, `email` and `anonymous`');
+    addFault('as', 'value_error', 'must contain exactly one of `app_user_id`, `email` and `anonymous`');
   if (faults.length > 0) throw new ValidationError(faults);
 }
 
@@ -78,7 +83,7 @@ async function findPrincipal(db: Db, access: MemberDataAccess, as: AskedPrincipa
     return { kind: 'app_user', principal };
   }
   if (as?.email === undefined) return { kind: 'person', principal: access.principal };
-  // As `listMembers` does: who is a member, and their ids and names, are not for read-only credentials.
+  // As in `listMembers`, read-only credentials may see neither who is a member nor the members' ids and names.
   if (access.caller.permission === 'read_only') throw emailNotAllowed();
   const principal = await findMemberPrincipal(db, access, as.email);
   if (principal === undefined) throw notFound('member_not_found');
@@ -89,7 +94,7 @@ const emailNotAllowed = () =>
   new Problem(
     'forbidden',
     'read_only_credential_route_not_allowed',
-    "A read-only credential can't ask about a person by e-mail. Use a browser session, or a token or key with full access.",
+    "A read-only credential can't look up a person by e-mail address. Use a browser session, or a token or key with full access.",
   );
 
 export function explainScene({ app, checks }: RecordAccess, asked: Asked, scene: Scene): Explanation {
@@ -107,10 +112,22 @@ export function explainScene({ app, checks }: RecordAccess, asked: Asked, scene:
         decision,
         clause: deciding[0]?.clause.path ?? null,
       })),
-      suggestion: reaches_app ? presentSuggestion(suggestChange(scene, judgement, budget)) : null,
+      suggestion: reaches_app
+        ? presentSuggestion(suggestChange(scene, judgement, budget))
+        : suggestOpeningApp(judgement.decision),
     };
   });
 }
+
+/** If the rules allow the operation, only the app's login is in the way. */
+const suggestOpeningApp = (decision: Explanation['decision']): Explanation['suggestion'] =>
+  decision === 'allow'
+    ? {
+        text: 'The rules allow this, but the app is closed to callers who are not signed in. Set `public_settings` of the app to `public_without_login` with `updateApp`. Everything that the rules allow to anonymous callers is then open.',
+        target: 'app',
+        patch: [{ op: 'add', path: '/public_settings', value: 'public_without_login' }],
+      }
+    : null;
 
 const presentSuggestion = (suggestion: ReturnType<typeof suggestChange>): Explanation['suggestion'] =>
   suggestion && { ...suggestion, patch: suggestion.patch.map((operation) => ({ ...operation })) };
@@ -136,7 +153,7 @@ function presentPrincipal({ kind, principal }: Asked, reaches_app: boolean): Exp
   return { kind, id, email, full_name, role, manages_app, reaches_app };
 }
 
-/** The clauses of the row rules, and of field rules those that decide. */
+/** Presents all row rule clauses, but only the deciding field rule clauses. */
 function presentClauses(
   { rules, fields, deciding }: Judgement,
   principal: Principal,
@@ -144,7 +161,7 @@ function presentClauses(
 ): Explanation['clauses'] {
   const all = new Set([...rules.flatMap((rule) => rule.clauses), ...fields.flatMap((field) => field.deciding)]);
   const decisive = new Set(deciding);
-  // Should the list be cut, the clauses that decide are kept.
+  // The deciding clauses come first, so they are kept if the list is truncated.
   const ordered = all.size <= maxClauses ? all : new Set([...decisive, ...all]);
   const shorten = createShortener(budget);
   return [...ordered].slice(0, maxClauses + 1).map((judged) => ({
@@ -175,7 +192,7 @@ const readField = ({ field }: Extract<Clause['subject'], { field: unknown }>, { 
 
 const maxValueLength = 1_000;
 
-/** Many clauses can test the same long value: it is measured once. */
+/** Many clauses can test the same long value, so each value is measured only once. */
 function createShortener(budget: StepBudget): (value: unknown) => unknown {
   const known = new Map<unknown, unknown>();
   return (value) => {

@@ -1,5 +1,6 @@
-// Tests explanations on random rules, records and principals, against the evaluation that decides real requests: the decision,
-// the deciding clauses, the suggestion, and that hidden values have no influence.
+// Tests explanations by comparing them with the evaluation used for real requests, for random rules, records and
+// principals. Covers the decision, the deciding clauses and the suggestion, and checks that hidden values have no
+// influence.
 import { describe, expect, it } from 'vitest';
 import { someOf } from '../../../../test/support/cases.ts';
 import {
@@ -14,14 +15,14 @@ import type { Principal } from '../../../core/auth/principal.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
 import { presentRecord, type RecordAccess, withRuleChecks } from '../records/record.ts';
 import { newStepBudget, StepBudgetExceeded } from '../rules/budget.ts';
-import { type Clause, type ClauseTree, evaluateClause, listClauses } from '../rules/clauses.ts';
-import { judgeTree } from '../rules/deciding.ts';
-import { evaluate } from '../rules/evaluate.ts';
+import { type Clause, type ClauseTree, evaluateClause, listClauses } from '../rules/decision/clauses.ts';
+import { judgeTree } from '../rules/decision/deciding.ts';
+import { evaluate } from '../rules/decision/evaluate.ts';
+import { isWithin, notTrue, ofVerdict, type VerdictSet, verdictSets } from '../rules/decision/verdict-set.ts';
 import { findGoverningRules } from '../rules/field-rules.ts';
 import { parseRule } from '../rules/grammar.ts';
 import type { DataRecord, Verdict } from '../rules/rule.ts';
 import { isEqual } from '../rules/values.ts';
-import { isWithin, notTrue, ofVerdict, type VerdictSet, verdictSets } from '../rules/verdict-set.ts';
 import { parseSchema } from '../schemas/document.ts';
 import type { EntitySchema } from '../schemas/field.ts';
 import { explainScene } from './explain.ts';
@@ -41,7 +42,7 @@ const withPool = (seed: number, n: number): Random => ({
   pool: pools[n % pools.length] ?? [],
 });
 
-/** A schema with random rules; undefined if they name a field that no schema can have. */
+/** Returns a schema with random rules, or undefined if they name a field that no schema can have. */
 function randomSchema(random: Random): { document: Record<string, unknown>; schema: EntitySchema } | undefined {
   const rules = (all: readonly string[]) =>
     Object.fromEntries(all.filter(() => random.chance(0.5)).map((name) => [name, randomRule(random)]));
@@ -57,7 +58,7 @@ function randomSchema(random: Random): { document: Record<string, unknown>; sche
   return 'schema' in parsed ? { document, schema: parsed.schema } : undefined;
 }
 
-// The proof of access and the app's row are of no importance here.
+// The proof of access and the app's row don't matter here.
 const accessTo = (schema: EntitySchema, principal: Principal): RecordAccess =>
   withRuleChecks({
     principal,
@@ -98,7 +99,7 @@ async function sceneOf({ schema, principal, question }: Pick<Case, 'schema' | 'p
 const and = (verdicts: readonly Verdict[]): Verdict =>
   verdicts.includes(false) ? false : verdicts.includes(null) ? null : true;
 
-/** What a real request is decided by: parsed rules, evaluated one by one. */
+/** Decides like a real request, by evaluating the parsed rules one by one. */
 function decide({ schema, principal, question }: Omit<Case, 'document'>, record: DataRecord, updated?: DataRecord) {
   const { operation, patch } = question;
   const verdict = (rule: Parameters<typeof evaluate>[0], on: DataRecord) =>
@@ -125,9 +126,7 @@ const decisions = new Map<Verdict, string>([
 ]);
 
 describe('an explanation', () => {
-  it(`decides as the rules do, and its suggestion allows, in ${someOf(6_000)} random cases`, {
-    timeout: 240_000,
-  }, async () => {
+  it(`decides as the rules do, and its suggestion allows, in ${someOf(6_000)} random cases`, async () => {
     const counts: Record<string, number> = { allow: 0, deny: 0, unknown: 0, rule: 0, record: 0, patch: 0, none: 0 };
     const count = (name: string) => {
       counts[name] = (counts[name] ?? 0) + 1;
@@ -153,7 +152,7 @@ describe('an explanation', () => {
     }
     for (const name of ['allow', 'deny', 'unknown', 'rule', 'record', 'patch'])
       expect(counts[name], JSON.stringify(counts)).toBeGreaterThan(someOf(40));
-    // A rule that is nested as deep as it may be has no room for an alternative.
+    // A rule that is already nested to the maximum depth has no room for an alternative.
     expect(counts.none, JSON.stringify(counts)).toBeLessThan(cases / 50);
   });
 
@@ -177,9 +176,7 @@ describe('an explanation', () => {
     expect(decide(changed, record.record, updated?.record), description).toBe(true);
   }
 
-  it(`names a smallest set of clauses that changes the decision, in ${someOf(6_000)} random rules`, {
-    timeout: 240_000,
-  }, () => {
+  it(`names a smallest set of clauses that changes the decision, in ${someOf(6_000)} random rules`, () => {
     const sizes: number[] = [];
     let compared = 0;
     for (let n = 0; compared < someOf(6_000); n += 1) {
@@ -212,7 +209,7 @@ describe('an explanation', () => {
     expect(sizes.every((size) => size > 0)).toBe(true);
   });
 
-  it('names clauses that settle the decision whatever the hidden ones result in', { timeout: 240_000 }, () => {
+  it('names clauses that settle the decision whatever the hidden ones result in', () => {
     const counts = { hidden: 0, settled: 0 };
     for (let n = 0; counts.settled < someOf(1_000); n += 1) {
       const random = withPool(4, n);
@@ -281,7 +278,7 @@ describe('an explanation', () => {
     expect(() => listCandidates(field, {}, newStepBudget())).toThrow(StepBudgetExceeded);
   });
 
-  it(`does not depend on what the asker may not read, in ${someOf(1_000)} random records`, { timeout: 240_000 }, () => {
+  it(`does not depend on what the asker may not read, in ${someOf(1_000)} random records`, () => {
     let compared = 0;
     let differing = 0;
     const decided = new Map<string, number>();
@@ -301,7 +298,7 @@ describe('an explanation', () => {
         if (value === undefined) delete other.data[name];
         else other.data[name] = value;
       }
-      // Whatever `getRecord` shows the asker is the same for both records.
+      // Compare only records for which `getRecord` shows the caller exactly the same data.
       if (hidden.length === 0 || !isEqual(presentRecord(asker, stored), presentRecord(asker, other))) continue;
       const operation = random.one(['read', 'update', 'delete'] as const);
       const patch = operation === 'update' && random.chance(0.5) ? { [random.one(names)]: 1 } : undefined;
@@ -330,7 +327,10 @@ describe('an explanation', () => {
 const listLeaves = (tree: ClauseTree<Clause>): Clause[] =>
   tree.kind === 'clause' ? [tree.clause] : tree.parts.flatMap(listLeaves);
 
-/** Whether changing the results of exactly these clauses can change whether the rule allows. Unknown becomes either. */
+/**
+ * Whether changing exactly these clauses' results can change the rule's decision. An unknown result may become true or
+ * false.
+ */
 function canFlip(tree: ClauseTree<Clause>, results: ReadonlyMap<Clause, number>, flipped: readonly Clause[]): boolean {
   const before = combine(tree, results) === true;
   const unknown = flipped.filter((clause) => results.get(clause) === verdictSets.unknown);
@@ -346,7 +346,7 @@ function canFlip(tree: ClauseTree<Clause>, results: ReadonlyMap<Clause, number>,
   return false;
 }
 
-/** Whether some results of these clauses settle what the rule decides, whatever the others result in. */
+/** Whether some combination of results for these clauses fixes the rule's decision, regardless of the other results. */
 function canSettle(
   tree: ClauseTree<Clause>,
   results: ReadonlyMap<Clause, VerdictSet>,
@@ -363,7 +363,7 @@ function canSettle(
 
 const allResults: readonly number[] = Object.values(verdictSets);
 
-/** Every way of giving each clause one of its results. */
+/** Every combination of the clauses' possible results. */
 const listResults = (clauses: readonly (readonly [Clause, readonly number[]])[]): [Clause, number][][] =>
   clauses.reduce<[Clause, number][][]>(
     (ways, [clause, results]) =>
@@ -371,7 +371,7 @@ const listResults = (clauses: readonly (readonly [Clause, readonly number[]])[])
     [[]],
   );
 
-/** Three-valued logic, written down once more, so that it is not compared with itself. */
+/** An independent implementation of three-valued logic, so the test does not compare the code with itself. */
 function combine(tree: ClauseTree<Clause>, results: ReadonlyMap<Clause, number>): Verdict {
   if (tree.kind === 'clause') {
     const result = results.get(tree.clause);
@@ -383,7 +383,7 @@ function combine(tree: ClauseTree<Clause>, results: ReadonlyMap<Clause, number>)
   return tree.kind === 'or' || or === null ? or : !or;
 }
 
-/** All subsets of at most this size. */
+/** All subsets with at most `size` items. */
 function listSubsets<T>(items: readonly T[], size: number): T[][] {
   let subsets: T[][] = size < 0 ? [] : [[]];
   for (const item of items) {

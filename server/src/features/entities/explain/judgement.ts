@@ -1,11 +1,11 @@
-// Owns judging an operation clause by clause: what its rules decide for a principal, and which clauses decide it. Never uses
-// a value that the asker may not read, so that nothing in an explanation depends on one.
+// Judges an operation clause by clause: what its rules decide for a principal, and which clauses are decisive.
+// Never uses values that the caller may not read, so explanations can't depend on them.
 import type { Principal } from '../../../core/auth/principal.ts';
 import type { StepBudget } from '../rules/budget.ts';
-import { type Clause, type ClauseTree, evaluateClause, listClauses } from '../rules/clauses.ts';
-import { judgeTree } from '../rules/deciding.ts';
+import { type Clause, type ClauseTree, evaluateClause, listClauses } from '../rules/decision/clauses.ts';
+import { judgeTree } from '../rules/decision/deciding.ts';
+import { isWithin, notTrue, type VerdictSet, verdictSets } from '../rules/decision/verdict-set.ts';
 import type { DataRecord, Path } from '../rules/rule.ts';
-import { isWithin, notTrue, type VerdictSet, verdictSets } from '../rules/verdict-set.ts';
 import {
   type LocatedRule,
   locateFieldRules,
@@ -14,31 +14,34 @@ import {
   type RuledSchema,
 } from './located-rules.ts';
 
-/** A record, and what of it the asker may read. */
+/** A record and the parts of it that the caller may read. */
 export interface ViewedRecord {
   readonly record: DataRecord;
   readonly isVisible: (field: Path) => boolean;
-  /** The data that the asker may read. */
+  /** The data that the caller may read. */
   readonly shown: DataRecord['data'];
 }
 
-/** What is asked about. */
+/** The operation to judge, with its principal and records. */
 export interface Situation {
   readonly schema: RuledSchema;
   readonly operation: RowOperation;
   readonly principal: Principal;
-  /** The stored record; for `create`, the new one. */
+  /** The stored record, or the new record for `create`. */
   readonly record: ViewedRecord;
-  /** For `update`: the record as it would be stored. */
+  /** The record as `update` would store it. Undefined for other operations. */
   readonly updated: ViewedRecord | undefined;
-  /** The fields that the request sends. Undefined: that is not said. */
+  /** The fields in the request. Undefined if the question does not specify them. */
   readonly sent: readonly string[] | undefined;
 }
 
-/** `hidden`: it depends on a value that the asker may not read. `unknown` refuses. */
+/**
+ * `hidden` means that the decision depends on a value that the caller may not read. `unknown` has the same effect as
+ * `deny`.
+ */
 type Decision = 'allow' | 'deny' | 'unknown' | 'hidden';
 
-/** A clause, evaluated on a record. */
+/** A clause and its possible results for a record. */
 export interface JudgedClause {
   readonly clause: Clause;
   readonly on: ViewedRecord;
@@ -52,7 +55,7 @@ export interface JudgedRule {
 }
 
 interface JudgedField {
-  /** `address.zip` */
+  /** The field's name, such as `address.zip`. */
   readonly name: string;
   readonly decision: Decision;
   readonly rules: readonly JudgedRule[];
@@ -61,15 +64,15 @@ interface JudgedField {
 
 export interface Judgement {
   readonly decision: Decision;
-  /** The row rule of the operation and, for `update`, `update_check`. */
+  /** The operation's row rule. For updates, `update_check` follows if the schema has one. */
   readonly rules: readonly JudgedRule[];
   readonly fields: readonly JudgedField[];
-  /** Whether the fields are part of the decision. */
+  /** Whether the field rules are part of the decision. */
   readonly areFieldsRequired: boolean;
   readonly deciding: readonly JudgedClause[];
 }
 
-/** Throws StepBudgetExceeded. */
+/** Throws StepBudgetExceeded if the rules take too many steps. */
 export function judgeOperation(situation: Situation, budget: StepBudget): Judgement {
   const { schema, operation, record, updated, sent } = situation;
   const judge = (rule: LocatedRule, on: ViewedRecord) => judgeRule(situation, rule, on, budget);
@@ -86,7 +89,10 @@ export function judgeOperation(situation: Situation, budget: StepBudget): Judgem
   return { decision, deciding, rules, fields, areFieldsRequired };
 }
 
-/** Which rules each field has: for `read` by the name of each field, for writes by that of the field that is sent. */
+/**
+ * Groups the rules by field. For reads, the key is the field's full name. For writes, it is the name of the top-level
+ * field.
+ */
 function groupFieldRules({ schema, operation, sent }: Situation): [name: string, LocatedRule[]][] {
   if (operation === 'delete') return [];
   const groups = new Map<string, LocatedRule[]>();
@@ -115,13 +121,13 @@ function judgeRule(
     clauses.push(clause);
     return { kind: 'clause', clause };
   };
-  // No condition is met by an anonymous caller, so that its clauses do not matter.
+  // Anonymous principals meet no conditions, so the rule's clauses do not matter.
   const constant = principal.kind === 'anonymous' ? (rule.constant ?? 'nobody') : rule.constant;
   const tree = evaluate(findClauses(schema, { ...rule, constant }));
   return { rule, clauses, tree, decision: joinRules([{ tree }]).decision };
 }
 
-/** A suggestion is found by judging many records by the same rules. */
+/** Caches parsed clauses, because the search for a suggestion applies the same rules to many records. */
 const knownClauses = new WeakMap<RuledSchema, Map<string, ClauseTree<Clause>>>();
 
 function findClauses(schema: RuledSchema, { json, constant, location }: LocatedRule): ClauseTree<Clause> {

@@ -1,6 +1,6 @@
-// Owns which rules of a schema decide about an operation, each with its place in the schema document.
+// Finds the schema rules that decide an operation, with their locations in the schema document.
 
-import type { RuleLocation } from '../rules/clauses.ts';
+import type { RuleLocation } from '../rules/decision/clauses.ts';
 import { isMissing } from '../rules/grammar.ts';
 import type { SchemaProperties, SchemaProperty } from '../rules/properties.ts';
 import type { ConstantRule } from '../rules/rule.ts';
@@ -10,20 +10,20 @@ import type { EntitySchema } from '../schemas/field.ts';
 export type RowOperation = 'create' | 'read' | 'update' | 'delete';
 type FieldOperation = 'create' | 'read' | 'update';
 
-/** The parts of a schema that rules are read from. */
+/** The parts of a schema that contain rules. */
 export type RuledSchema = Pick<EntitySchema, 'name' | 'rules' | 'rls' | 'properties'>;
 
 export interface LocatedRule {
-  /** Where the rule is: `['rls', 'write']`. If it is missing, where it would be. */
+  /** The rule's location, such as `['rls', 'write']`. For a missing rule, the location it would have. */
   readonly location: RuleLocation;
-  /** Where a rule for this operation alone would be: `['rls', 'update']`. */
+  /** The location of a rule for this operation alone, such as `['rls', 'update']`. */
   readonly ownLocation: RuleLocation;
   readonly json: unknown;
-  /** Undefined: the rule is a condition. */
+  /** Undefined if the rule is a condition. */
   readonly constant: ConstantRule | undefined;
 }
 
-/** A rule of a field, by the names that lead to the field: `['address', 'zip']`. Arrays add nothing to them. */
+/** A field rule with the field's path, such as `['address', 'zip']`. Arrays add no names to the path. */
 interface LocatedFieldRule extends LocatedRule {
   readonly names: readonly string[];
 }
@@ -31,11 +31,11 @@ interface LocatedFieldRule extends LocatedRule {
 export function locateRowRule(schema: RuledSchema, operation: RowOperation | 'update_check'): LocatedRule {
   const located = locate(schema.rls, ['rls'], operation);
   const rule = schema.rules[operation];
-  // `User` is open without a rule, which its document does not say.
+  // `User` is open even without a rule, although its document does not say so.
   return located.constant === 'missing' && rule === 'signed_in' ? { ...located, constant: rule } : located;
 }
 
-/** Every field rule of the schema for an operation, in the order of the document. */
+/** Finds every field rule for an operation, in document order. */
 export function locateFieldRules({ properties }: RuledSchema, operation: FieldOperation): LocatedFieldRule[] {
   const found: LocatedFieldRule[] = [];
   const visit = (property: SchemaProperty, names: readonly string[], at: RuleLocation) => {
@@ -51,7 +51,7 @@ export function locateFieldRules({ properties }: RuledSchema, operation: FieldOp
   return found;
 }
 
-/** `write` is the default of create, update and delete. */
+/** `write` is the default for create, update and delete. */
 function locate(rls: unknown, at: RuleLocation, operation: string): LocatedRule {
   const declared: Readonly<Record<string, unknown>> = isObject(rls) ? rls : {};
   const hasRule = (name: string) => Object.hasOwn(declared, name) && !isMissing(declared[name]);

@@ -1,18 +1,18 @@
-// Owns which changes of one field are worth trying, if a record is refused: values that the refusing clauses compare with,
-// values next to them, and none at all.
+// Lists changes to a single field that are worth trying after a rule denies access: setting the field to a value
+// that the rule compares it with or to a similar value, or removing the field.
 import { countTextSteps, type StepBudget, spendSteps } from '../rules/budget.ts';
-import type { Clause } from '../rules/clauses.ts';
+import type { Clause } from '../rules/decision/clauses.ts';
 import { isObject, isScalarValue } from '../rules/values.ts';
 import { type PatchOperation, toPointer } from './json-patch.ts';
 import type { JudgedClause, Judgement } from './judgement.ts';
 
-/** A field of the record, and what the rules compare it with. */
+/** A record field, with the values that the rules compare it with. */
 interface ChangeableField {
   readonly names: readonly string[];
   readonly operands: readonly unknown[];
 }
 
-/** The fields that the clauses of refusing rules test, if the asker may read them. */
+/** The fields that the denying rules test and that the caller may read. */
 export function listChangeableFields({ rules }: Judgement, resolve: (clause: Clause) => unknown): ChangeableField[] {
   const found = new Map<string, { names: readonly string[]; operands: unknown[] }>();
   for (const clause of rules.filter(({ decision }) => decision !== 'allow').flatMap((rule) => rule.clauses)) {
@@ -29,13 +29,13 @@ export function listChangeableFields({ rules }: Judgement, resolve: (clause: Cla
 function findVisibleNames({ clause: { subject }, on }: JudgedClause): readonly string[] | undefined {
   if (subject === undefined || !('field' in subject) || subject.field.column !== undefined) return undefined;
   const { names } = subject.field;
-  // The whole outermost value is looked at and written.
+  // The caller must be able to see the whole top-level field, because it is read and written as a whole.
   return on.isVisible({ names: names.slice(0, 1) }) ? names : undefined;
 }
 
 const maxSize = 20;
 
-/** Throws StepBudgetExceeded: with templates, operands can be long. */
+/** Throws StepBudgetExceeded if the operands are too long, which is possible if they contain templates. */
 export function listCandidates(
   { names, operands }: ChangeableField,
   document: unknown,
@@ -63,13 +63,13 @@ function listNearbyValues(operand: unknown): unknown[] {
   return typeof operand === 'boolean' ? [!operand, [operand]] : [];
 }
 
-/** Adding to a list keeps what it has. */
+/** Appends values to an existing list instead of replacing the list. */
 const appendValues = (document: unknown, names: readonly string[], values: readonly unknown[]): PatchOperation[] =>
   Array.isArray(follow(document, names))
     ? values.filter(isScalarValue).map((value) => ({ op: 'add', path: `${toPointer(names)}/-`, value }))
     : [];
 
-/** Sets a value inside of the objects that exist. What is missing on the way is added with it. */
+/** Sets a value, and adds any objects that are missing from the path. */
 function setValue(document: unknown, names: readonly string[], value: unknown): PatchOperation {
   const existing = countExisting(document, names);
   const missing = names.slice(existing + 1);
@@ -83,7 +83,7 @@ function removeValue(document: unknown, names: readonly string[]): PatchOperatio
   return isObject(inside) && Object.hasOwn(inside, name) ? [{ op: 'remove', path: toPointer(names) }] : [];
 }
 
-/** How many of the names, but the last, lead into objects that exist. */
+/** Counts the leading names that refer to existing objects. The last name is never counted. */
 function countExisting(document: unknown, names: readonly string[]): number {
   let count = 0;
   while (count < names.length - 1 && isObject(follow(document, names.slice(0, count + 1)))) count += 1;

@@ -1,6 +1,6 @@
-// Owns the route that explains rules.
-import { appDataAs } from '../../../core/auth/app-data-guard.ts';
+// The route that explains rules.
 import { readCredentials } from '../../../core/auth/credentials.ts';
+import { appDataAs } from '../../../core/auth/guards/app-data.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { ExplainBody, Explanation } from '../contract.ts';
@@ -15,9 +15,9 @@ export const explainRoutes = ({ findEntity }: { readonly findEntity: FindEntity 
     headers: ['X-Truncated', 'X-Warning'],
     method: 'POST',
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}/rules/explain',
-    summary: 'Explain what the rules decide about a record: which clauses decide, and what would allow it',
+    summary: 'Explain which clauses of the rules allow or deny an operation on a record, and what would allow it',
     description:
-      'For the caller, or for whom `as` names; about a stored record (`record_id`) or a proposed one (`record`). Performs nothing. Values that the caller may not read are `•`, and what depends on them is `hidden`.',
+      'Explains the decision for the caller, or for the person in `as`, about a stored record (`record_id`) or a proposed one (`record`). The operation is not performed. Values that the caller may not read are `•`, and results that depend on them are `hidden`.',
     credentials: readCredentials,
     access: entityGuard(appDataAs('editor'), findEntity),
     limit: perMinute(60, 'caller'),

@@ -1,5 +1,6 @@
-// Owns the records that an explanation is about: a stored one, as far as the asker may read it, or a proposed one. Builds
-// them as the operation itself would, and again with another record or patch, to try what a change would decide.
+// The records that an explanation is about: either the readable part of a stored record, or a proposed record.
+// Builds them as the operation itself would, and rebuilds them from a changed record or patch to test the effect of a
+// change.
 import { z } from 'zod';
 import type { Principal } from '../../../core/auth/principal.ts';
 import { parse } from '../../../kit/http/faults.ts';
@@ -32,7 +33,7 @@ export interface Question {
   readonly patch?: JsonObject | undefined;
 }
 
-/** What can be changed about a request: the record that it is about, or the fields that it sends. */
+/** The parts of a request that can be changed: the record it is about, and the fields it sends. */
 interface Documents {
   readonly record: JsonObject;
   readonly patch: JsonObject | undefined;
@@ -41,13 +42,13 @@ interface Documents {
 export interface Scene {
   readonly situation: Situation;
   readonly documents: Documents;
-  /** Names that the schema does not declare. */
+  /** Names in the question that the schema does not declare. */
   readonly ignored: readonly string[];
-  /** The situation with other documents. Undefined if they are not valid. */
+  /** Rebuilds the situation from the given documents. Returns undefined if the documents are invalid. */
   rebuild(documents: Documents): Situation | undefined;
 }
 
-/** Throws ValidationError, and 404 for a record that the asker may not read. */
+/** Throws ValidationError, or a 404 error if the caller may not read the record. */
 export async function buildScene(
   db: Db,
   access: RecordAccess,
@@ -86,7 +87,7 @@ interface Asked {
   readonly now: Date;
 }
 
-/** Builds situations to try out. All tries together may match as much text with patterns as one request. */
+/** Builds situations to try out. All attempts share a single request's pattern budget. */
 function createTrial(): (build: (validation: Validation) => Situation) => Situation | undefined {
   let { steps } = newValidation();
   return (build) => {
@@ -137,7 +138,9 @@ function buildSituation(
   return { ...about, sent, updated: viewUpdatedRecord(access, record, patch ?? {}, now, validation) };
 }
 
-/** What the asker sends, they know. The rest of the record stays as visible as it was. */
+/**
+ * The fields in the patch are visible, because the caller sends them. The other fields stay as visible as they were.
+ */
 function viewUpdatedRecord(
   access: RecordAccess,
   { record, shown, isVisible }: ViewedRecord,
@@ -145,7 +148,7 @@ function viewUpdatedRecord(
   now: Date,
   validation: Validation,
 ): ViewedRecord {
-  // The size of what is shown is checked, because that of the whole record would reveal the size of what is hidden.
+  // Only the visible data's size is checked. Checking the whole record would reveal the hidden data's size.
   const merged = mergeData(access, { ...record, data: shown }, patch, ['body', 'patch'], validation);
   const sent = new Set(listDeclared(access, patch));
   const kept = Object.entries(record.data).filter(([name]) => !sent.has(name));
@@ -159,14 +162,14 @@ function viewUpdatedRecord(
 
 const viewWhole = (record: DataRecord): ViewedRecord => ({ record, shown: record.data, isVisible: () => true });
 
-/** 404 for a record that the asker may not read, as if it did not exist. */
+/** Throws a 404 error if the caller may not read the record, as if it did not exist. */
 async function viewStoredRecord(db: Db, access: RecordAccess, recordId: string): Promise<ViewedRecord> {
   const record = await findRecord(db, access, recordId);
   if (record === undefined || !(await mayKnowOf(db, access, record, 'read'))) throw recordNotFound();
   return viewReadableRecord(access, record);
 }
 
-/** A record that the asker may read, with as much of it as `getRecord` shows them. */
+/** A record that the caller may read, limited to the data that `getRecord` shows them. */
 export function viewReadableRecord(access: RecordAccess, record: DataRecord): ViewedRecord {
   const { fields, fieldRules } = access.entity.schema;
   const presented = Object.entries(presentRecord(access, record));
@@ -175,8 +178,8 @@ export function viewReadableRecord(access: RecordAccess, record: DataRecord): Vi
     const rules = findGoverningRules(fieldRules, names, 'read');
     const decisions = rules.map((rule) => access.checks.decide(rule, 'read'));
     if (decisions.every((decision) => decision === true)) return true;
-    // A rule about the record may depend on a hidden field. Then the asker must not learn more of it than by what they are
-    // shown: of a value that is missing, they don't know whether it is hidden.
+    // A rule that tests the record may depend on hidden fields. In that case, the field counts as visible only if its
+    // value is shown. If the value is missing, the caller can't tell whether it is hidden.
     const isShown = findValue(shown, names) !== undefined && !hasRulesInside(fieldRules, names, 'read');
     return isShown && rules.every((rule) => access.checks.allows(rule, 'read', record));
   };
@@ -201,7 +204,10 @@ const ProposedColumns = z.object({
 
 const isColumn = (name: string): boolean => columns.some((column) => column === name);
 
-/** A record as it could be stored. Automatic fields that are not sent are those of a record that nobody in particular created. */
+/**
+ * Builds a record that could be stored. Missing automatic fields get the same values as in an anonymously created
+ * record.
+ */
 function viewProposedRecord(
   { entity }: RecordAccess,
   input: JsonObject,
@@ -231,7 +237,7 @@ function viewProposedRecord(
   });
 }
 
-/** The record with the fields of `shown` that differ from those it had. */
+/** Applies the changed fields of `shown` to the record. */
 function changeRecord(
   { entity }: RecordAccess,
   before: ViewedRecord,

@@ -1,13 +1,13 @@
-// Owns suggesting the smallest change that would allow an operation: of the schema's rules, or of what the request is about.
-// Every suggestion was tried before it is made.
+// Suggests the smallest change to the schema's rules or to the documents in the request that would allow an
+// operation. Every suggestion is tested before it is returned.
 import type { Principal } from '../../../core/auth/principal.ts';
 import { countTextSteps, type StepBudget, StepBudgetExceeded, spendSteps } from '../rules/budget.ts';
-import { type Clause, readTestedAttribute, resolveClauseOperand } from '../rules/clauses.ts';
+import { type Clause, readTestedAttribute, resolveClauseOperand } from '../rules/decision/clauses.ts';
+import { verdictSets } from '../rules/decision/verdict-set.ts';
 import { parseFieldRules } from '../rules/field-rules.ts';
 import { parseRules } from '../rules/grammar.ts';
 import type { SchemaProperties } from '../rules/properties.ts';
 import { isObject } from '../rules/values.ts';
-import { verdictSets } from '../rules/verdict-set.ts';
 import { applyPatch, type PatchOperation, toPointer } from './json-patch.ts';
 import { type JudgedRule, type Judgement, judgeOperation, type Situation } from './judgement.ts';
 import type { LocatedRule } from './located-rules.ts';
@@ -16,12 +16,15 @@ import type { Scene } from './scene.ts';
 
 interface Suggestion {
   readonly text: string;
-  /** What the patch is applied to: the schema document, or the record or patch of the question. */
+  /** The document that the patch applies to: the schema document, or the record or patch in the question. */
   readonly target: 'rule' | 'record' | 'patch';
   readonly patch: readonly PatchOperation[];
 }
 
-/** Null if the operation is allowed or depends on hidden values, and if no small change would allow it. */
+/**
+ * Returns null if the operation is allowed, if the decision depends on hidden values, or if no small change would allow
+ * the operation.
+ */
 export function suggestChange(scene: Scene, judgement: Judgement, budget: StepBudget): Suggestion | null {
   if (judgement.decision === 'allow' || judgement.decision === 'hidden') return null;
   const ofRule = withinBudget(() => suggestRuleChange(scene.situation, judgement, budget));
@@ -46,14 +49,14 @@ function withinBudget<T>(work: () => T | undefined): T | undefined {
 const isAllowed = (situation: Situation, budget: StepBudget): boolean =>
   judgeOperation(situation, budget).decision === 'allow';
 
-// ---- rules
+// ---- changes to rules
 
 function suggestRuleChange(situation: Situation, judgement: Judgement, budget: StepBudget): Suggestion | undefined {
   const { schema, principal } = situation;
   const refusing = listRefusingRules(judgement);
   const patch = refusing.map(({ rule }) => openRule(schema, rule, principal));
   const changed = applyPatch({ rls: schema.rls, properties: schema.properties }, patch) as Pick<
-    typeof schema, // adding a rule keeps the form of both members
+    typeof schema, // adding a rule does not change the shape of either member
     'rls' | 'properties'
   >;
   if (!areRulesValid(changed.rls, changed.properties)) return undefined;
@@ -71,7 +74,10 @@ const areRulesValid = (rls: unknown, properties: SchemaProperties): boolean =>
 
 const maxConditions = 20;
 
-/** Adds to a rule a condition that only this principal meets. Only the rule `true` allows anonymous callers anything. */
+/**
+ * Extends a rule with a condition that only this principal meets. For anonymous callers the rule becomes `true`,
+ * because no other rule allows them anything.
+ */
 function openRule(schema: Situation['schema'], rule: LocatedRule, principal: Principal): PatchOperation {
   const { json, location, ownLocation, constant } = rule;
   const path = toPointer(ownLocation);
@@ -88,7 +94,7 @@ function openRule(schema: Situation['schema'], rule: LocatedRule, principal: Pri
 const buildOpening = (principal: Principal): unknown =>
   principal.kind === 'anonymous' ? true : { user_condition: { id: principal.id } };
 
-/** A missing rule allows the app's managers. A rule can't tell them from others, but most of them have the role `admin`. */
+/** A missing rule allows the app's managers. A rule can't identify managers, but most of them have the role `admin`. */
 const buildMissingRule = (principal: Principal): unknown =>
   principal.kind === 'anonymous' ? true : { $or: [{ user_condition: { role: 'admin' } }, buildOpening(principal)] };
 
@@ -96,20 +102,20 @@ function describeRuleChange(refusing: readonly JudgedRule[], principal: Principa
   const names = refusing.map(({ rule }) => `\`${rule.ownLocation.join('.')}\``).join(' and ');
   const noun = refusing.length === 1 ? 'the rule' : 'the rules';
   if (principal.kind === 'anonymous')
-    return `Set ${noun} ${names} to true. This opens the operation to everyone, also to callers who are not signed in.`;
+    return `Set ${noun} ${names} to true. This opens the operation to everyone, including callers who aren't signed in.`;
   const missing = listMissingAttributes(deciding, principal);
   const other =
     missing.length === 0
-      ? 'To allow a group, compare with a role or an attribute instead.'
-      : `Or give the caller the missing attribute ${missing.join(' and ')}.`;
+      ? 'To allow a group, test for a role or an attribute instead.'
+      : `Alternatively, give the caller the missing attribute ${missing.join(' and ')}.`;
   const isMissing = refusing.some(({ rule }) => rule.constant === 'missing');
   const others = isMissing
-    ? "Without a rule, owners, editors and viewers of the app are allowed. The new rule allows them by the role `admin`, which viewers don't have: they lose access. Users of the app with that role gain it."
-    : 'This allows nobody else.';
+    ? "Without a rule, the app's owners, editors and viewers are allowed. The new rule allows the role `admin` instead. Viewers don't have it and lose access; app users who have it gain access."
+    : 'This allows no one else.';
   return `Add a condition to ${noun} ${names} that ${principal.email} meets. ${others} ${other}`;
 }
 
-/** The templates of attributes that the principal would need for the deciding clauses not to be unknown. */
+/** Lists the templates of the missing attributes that make the deciding clauses unknown. */
 function listMissingAttributes(deciding: Judgement['deciding'], principal: Principal): string[] {
   const unknown = deciding.filter(({ possible }) => possible === verdictSets.unknown).map(({ clause }) => clause);
   const attributes = unknown.flatMap(({ subject, operand }) => [
@@ -120,10 +126,13 @@ function listMissingAttributes(deciding: Judgement['deciding'], principal: Princ
   return [...missing].map((name) => `\`{{user.${name}}}\``);
 }
 
-// ---- the record, or the fields that are sent
+// ---- changes to the record or to the fields that are sent
 
 interface DocumentChange extends Suggestion {
-  /** Whether it would also allow the operation to a user whom nothing is known of. A change of the rule opens less. */
+  /**
+   * Whether the change would also allow an unrelated user to perform the operation. If so, changing the rule grants
+   * less access.
+   */
   readonly allowsStrangers: boolean;
 }
 
@@ -137,7 +146,7 @@ function suggestDocumentChange(scene: Scene, judgement: Judgement, budget: StepB
   const stepsPerTry = countTextSteps(JSON.stringify(scene.documents).length);
   const rebuild = (patch: readonly PatchOperation[]): Situation | undefined => {
     spendSteps(budget, stepsPerTry);
-    const document = applyPatch(scene.documents[target] ?? {}, patch) as Record<string, unknown>; // it stays an object
+    const document = applyPatch(scene.documents[target] ?? {}, patch) as Record<string, unknown>; // always an object
     return scene.rebuild({ ...scene.documents, [target]: document });
   };
   const tryPatch = (patch: readonly PatchOperation[]): boolean => {
@@ -150,11 +159,12 @@ function suggestDocumentChange(scene: Scene, judgement: Judgement, budget: StepB
   const candidates = fields.flatMap((field) => listCandidates(field, remaining, budget));
   const patch = findPatch(removals, candidates, tryPatch);
   if (patch === undefined) return undefined;
-  // A record of `create` and a patch are what one caller sends. A stored record is open to whom the rules allow it.
+  // A new record or a patch affects only the caller who sends it, while a stored record is open to everyone whom the
+  // rules allow.
   const isShared = target === 'record' && scene.situation.operation !== 'create';
   const text =
     describeDocumentChange(patch, target) +
-    (isShared ? ' This also allows everyone else whom the rule then covers.' : '');
+    (isShared ? ' This also allows everyone else who then matches the rule.' : '');
   const changed = isShared ? rebuild(patch) : undefined;
   return { text, target, patch, allowsStrangers: changed !== undefined && mayStrangers(changed, budget) };
 }
@@ -169,11 +179,11 @@ const stranger: Principal = {
   data: {},
 };
 
-/** What depends on hidden values may be allowed. */
+/** A decision that depends on hidden values may turn out to be `allow`, so it counts as allowed. */
 const mayStrangers = (situation: Situation, budget: StepBudget): boolean =>
   ['allow', 'hidden'].includes(judgeOperation({ ...situation, principal: stranger }, budget).decision);
 
-/** The document whose change could allow the operation: not both of an update at a time. */
+/** The document to change. For an update, either the record or the patch is changed, never both. */
 function findTarget({ operation }: Situation, { rules, fields }: Judgement): 'record' | 'patch' | undefined {
   if (operation !== 'update') return 'record';
   const [row, check] = rules.map(({ decision }) => decision === 'allow');
@@ -203,6 +213,6 @@ function describeOperation(operation: PatchOperation, target: 'record' | 'patch'
   const name = `\`${path.replaceAll('/', '.')}\``;
   if (operation.op === 'remove') return `leave ${name} out of the ${target}`;
   const value = JSON.stringify(operation.value);
-  if (operation.path.endsWith('/-')) return `add ${value} to ${name} of the ${target}`;
-  return `set ${name} of the ${target} to ${value}`;
+  if (operation.path.endsWith('/-')) return `add ${value} to ${name} in the ${target}`;
+  return `set ${name} in the ${target} to ${value}`;
 }

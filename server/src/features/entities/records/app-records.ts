@@ -1,5 +1,5 @@
-// Owns the records as an app's own workflows use them: as the app, to which no rule applies, or as one of its users. What they
-// change is part of the caller's transaction.
+// Record access for an app's own workflows. A workflow acts either as the app itself, which no rule restricts, or
+// as one of its users. Its changes are part of the caller's transaction.
 import type { DataAccess } from '../../../core/auth/proofs.ts';
 import { notFound } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
@@ -12,7 +12,7 @@ import { deleteRecord } from './trash.ts';
 import { updateRecord } from './update.ts';
 import type { WriteDeps } from './write.ts';
 
-/** Who uses which entity, and how many workflows and automations are between a person's change and this. */
+/** The access and entity to use, and how many workflows and automations lie between a person's change and this one. */
 export interface AppRecordsScope {
   readonly access: DataAccess;
   readonly entity: string;
@@ -22,7 +22,7 @@ export interface AppRecordsScope {
 export interface AppRecords {
   create(db: Db, scope: AppRecordsScope, data: RecordInput, now: Date): Promise<PresentedRecord>;
   get(db: Db, scope: AppRecordsScope, id: string, now: Date): Promise<PresentedRecord>;
-  /** The newest that match the filter, all of them if it is undefined. */
+  /** Lists the newest records that match the filter. If the filter is undefined, every record matches. */
   list(
     db: Db,
     scope: AppRecordsScope,
@@ -34,7 +34,7 @@ export interface AppRecords {
 }
 
 export function createAppRecords(deps: WriteDeps & { readonly findEntity: FindEntity }): AppRecords {
-  /** 404 `entity_not_found` if the app has no such entity. */
+  /** Throws 404 `entity_not_found` if the app does not have the entity. */
   const open = async (db: Db, { access, entity, depth }: AppRecordsScope, now: Date): Promise<RecordAccess> => {
     const found = await deps.findEntity(db, access, entity, now);
     if (found === undefined) throw notFound('entity_not_found');
@@ -45,7 +45,7 @@ export function createAppRecords(deps: WriteDeps & { readonly findEntity: FindEn
     get: async (db, scope, id, now) => getRecord(db, await open(db, scope, now), id),
     list: async (db, scope, options, now) => listNewestRecords(db, await open(db, scope, now), options),
     update: async (db, scope, id, data, now) =>
-      (await updateRecord(db, deps, await open(db, scope, now), id, data, now)).body,
+      (await updateRecord(db, deps, await open(db, scope, now), { id, input: data }, now)).body,
     remove: async (db, scope, id, now) => deleteRecord(db, deps, await open(db, scope, now), id, now),
   };
 }

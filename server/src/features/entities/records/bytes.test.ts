@@ -1,5 +1,5 @@
-// What operations on many records may touch: the stored records count towards the byte budget, and bound what one request
-// does (docs/api/entities.md#limits-of-bulk-operations).
+// Tests the limits of bulk operations. The stored records that an operation touches count toward the byte budget, and
+// their total size is limited for each request (docs/api/entities.md#limits-of-bulk-operations).
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
@@ -7,9 +7,9 @@ import { startWorld } from '../../../../test/support/world.ts';
 const world = await startWorld();
 const mebibyte = 1024 * 1024;
 
-/** An app whose records are stored already, each of `bytes`. The rate multiplier makes a caller's budget 6 MiB. */
+/** Creates an app with `count` stored records of `bytes` each. The rate multiplier sets a caller's budget to 6 MiB. */
 async function newPlace(count: number, bytes: number, rate_multiplier = 0.1) {
-  const owner = await world.person(`${crypto.randomUUID()}@example.com`); // a caller's budget is that of the person
+  const owner = await world.person(`${crypto.randomUUID()}@example.com`); // a new person has their own byte budget
   const workspace = await world.workspace(owner, 'free');
   const as = await world.token(owner, workspace);
   const app = await world.appOf(owner, workspace);

@@ -1,12 +1,12 @@
-// Owns the checks before a record is written: values, defaults, row rules and field rules, in the order of
-// docs/api/entities.md#update-a-record. Stores nothing.
+// The checks that run before a record is written: values, defaults, row rules and field rules, in the order
+// documented in docs/api/entities.md#update-a-record. Stores nothing.
 import type { Fault } from '../../../kit/http/faults.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
 import { newId } from '../../../kit/ids.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
 import { mapInSlices } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
-import { isRuleTooExpensive } from '../rules/checks.ts';
+import { isRuleTooExpensive } from '../rules/decision/checks.ts';
 import { findGoverningRules } from '../rules/field-rules.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { isEqual } from '../rules/values.ts';
@@ -20,12 +20,12 @@ type Loc = Fault['loc'];
 
 export const maxRecordBytes = 256 * 1024;
 
-/** Refuses a principal to whom the rule allows no record at all, before their input is validated. */
+/** Rejects a principal for whom the rule allows no record at all, before their input is validated. */
 export function refuseIfNeverAllowed({ entity, checks }: RecordAccess, operation: 'create' | 'delete'): void {
   if (checks.decide(entity.schema.rules[operation], operation) === false) throw ruleDenied(entity, operation);
 }
 
-/** The data of a new record: declared fields that were sent, and defaults. */
+/** Builds a new record's data from the defaults and the declared fields that were sent. */
 export function buildNewData(
   { entity }: RecordAccess,
   input: RecordInput,
@@ -60,7 +60,7 @@ export function buildNewRecord({ principal }: RecordAccess, data: DataRecord['da
   };
 }
 
-/** Evaluates the create rule on the record as it would be stored, and the field rules of the fields that were sent. */
+/** Evaluates the create rule on the record as it would be stored, and the rules for the fields that were sent. */
 export function refuseCreate(access: RecordAccess, record: DataRecord, input: RecordInput): void {
   const { entity, checks } = access;
   if (!checks.allows(entity.schema.rules.create, 'create', record)) throw ruleDenied(entity, 'create');
@@ -72,8 +72,9 @@ export const isAllowed = ({ entity, checks }: RecordAccess, record: DataRecord, 
   checks.allows(entity.schema.rules[operation], operation, record);
 
 /**
- * Whether the caller may know that the record exists: they may read it or perform the operation on it. If that takes too
- * many steps, the refusal must not reveal a hidden record, so the database decides, as it does for lists.
+ * Whether the caller may know that the record exists: either they may read it, or they may perform the operation on it.
+ * If the rules take too many steps, the database decides, as it does for lists, because the error must not reveal a
+ * hidden record.
  */
 export async function mayKnowOf(
   db: Db,
@@ -90,7 +91,10 @@ export async function mayKnowOf(
   }
 }
 
-/** If the rule does not allow the operation: 403 if the caller may read the record, otherwise 404, so it stays hidden. */
+/**
+ * Throws if the rule does not allow the operation: 403 if the caller may read the record, and otherwise 404 to keep the
+ * record hidden.
+ */
 export async function refuseIfNotAllowed(
   db: Db,
   access: RecordAccess,
@@ -101,7 +105,7 @@ export async function refuseIfNotAllowed(
   if (!isAllowed(access, record, operation)) throw ruleDenied(access.entity, operation);
 }
 
-/** The data after the update. Null removes a field; fields that were not sent keep their value. */
+/** Builds the updated data. A null removes a field, and fields that were not sent keep their values. */
 export function mergeData(
   { entity }: RecordAccess,
   record: DataRecord,
@@ -117,7 +121,7 @@ export function mergeData(
     if (field === undefined) continue;
     if (value !== null) data[name] = validateValue(field, value, [...loc, name], validation);
     else if (required.has(name))
-      validation.faults.push({ loc: [...loc, name], msg: 'must have a value', type: 'none_not_allowed' });
+      validation.faults.push({ loc: [...loc, name], msg: 'must not be null', type: 'none_not_allowed' });
     else delete data[name];
   }
   checkSize(data, loc, validation);
@@ -133,7 +137,10 @@ export function refuseUpdate(access: RecordAccess, before: DataRecord, after: Da
     throw ruleDenied(entity, 'update_check');
 }
 
-/** Checks every declared field that was sent, even if its value is the same. One refused field refuses the write. */
+/**
+ * Checks every declared field that was sent, even if its value is unchanged. If one field is denied, the whole write is
+ * denied.
+ */
 function refuseFields(
   access: RecordAccess,
   operation: 'create' | 'update',
@@ -153,20 +160,20 @@ function refuseFields(
   throw new Problem(
     'forbidden',
     'field_rule_denied',
-    `The field rules of the entity ${entityName} don't allow you to ${operation} a record with the fields in \`fields\`. Send the record without them.`,
+    `The field rules of the entity ${entityName} don't allow you to ${operation} a record with the fields listed in \`fields\`. Send the record without them.`,
     {
       members: { fields: refused.map((name) => `data.${name}`) },
     },
   );
 }
 
-/** The fields whose values differ, in the order of the schema. */
+/** The fields whose values differ, in schema order. */
 export const listChangedFields = ({ schema }: Entity, before: DataRecord, after: DataRecord): string[] =>
   [...schema.fields.keys()].filter((name) => !isEqual(readField(before, name), readField(after, name)));
 
 const readField = ({ data }: DataRecord, name: string): unknown => (Object.hasOwn(data, name) ? data[name] : undefined);
 
-/** Runs the validation, and throws all its faults at once. Returns the result and the names that were ignored. */
+/** Runs the validation and throws one error with all faults, or returns the result and the ignored names. */
 export function collectFaults<T>(work: (validation: Validation) => T): { result: T; ignored: string[] } {
   const validation = newValidation();
   const result = work(validation);
@@ -174,7 +181,7 @@ export function collectFaults<T>(work: (validation: Validation) => T): { result:
   return { result, ignored: validation.ignored };
 }
 
-/** The same for each item of a list that may be long. */
+/** Like `collectFaults`, but for each item in a list, which may be long. */
 export async function collectFaultsOfEach<Item, T>(
   items: readonly Item[],
   work: (item: Item, validation: Validation) => T,
@@ -199,12 +206,12 @@ function checkSize(data: RecordInput, loc: Loc, validation: Validation): void {
   validation.faults.push({ loc, msg: `must be at most ${maxRecordBytes} bytes as JSON`, type: 'value_error' });
 }
 
-/** Names the rule, so that whoever maintains the schema knows where to look. */
+/** Names the rule to help the schema's maintainer find it. */
 export const ruleDenied = ({ name }: Entity, rule: 'create' | 'read' | 'update' | 'update_check' | 'delete') =>
   new Problem(
     'forbidden',
     'rule_denied',
-    `The rule \`${rule}\` of the entity ${name} doesn't allow you this. Ask whoever maintains the app's rules.`,
+    `The \`${rule}\` rule of the entity ${name} doesn't allow this. Ask the person who maintains the app's rules.`,
   );
 
 export const recordNotFound = () => notFound('record_not_found');

@@ -1,4 +1,4 @@
-// Owns creating records, one or many (docs/api/entities.md#create-records).
+// Creates one or many records (docs/api/entities.md#create-records).
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
 import { notFound } from '../../../kit/problem.ts';
@@ -39,7 +39,7 @@ export async function createRecords(
   return withNotes(presented, { ignored, ...(inputs.length === 0 && { changed: false }) });
 }
 
-/** Creates all records or, if one is refused, none. */
+/** Creates all records, or none if one is rejected. */
 export async function createAll(
   db: Db,
   deps: WriteDeps,
@@ -53,16 +53,29 @@ export async function createAll(
     return { input, record: buildNewRecord(access, data, now) };
   });
   await mapInSlices(created, ({ input, record }) => refuseCreate(access, record, input));
-  // Before anything is stored, because evaluating the read rules may exceed the step budget.
+  // Records are presented before anything is stored, because evaluating the read rules may exceed the step budget.
   const presented = await mapInSlices(created, ({ input, record }) => presentWrittenRecord(access, record, input));
   const writes = await mapInSlices(created, ({ record }) =>
     prepareWrite(deps, access, 'entity.created', { before: null, after: record }, now),
   );
   if (writes.length > 0) {
-    await auditUserEntityWrite(db, access, now, (db) =>
-      persist(db, deps, access, writes, now, async (db) => {
-        if (!(await insertRecords(db, access, writes))) throw notFound('entity_not_found');
-      }),
+    await auditUserEntityWrite(
+      db,
+      access,
+      (db) =>
+        persist(
+          db,
+          deps,
+          access,
+          {
+            writes,
+            work: async (db) => {
+              if (!(await insertRecords(db, access, writes))) throw notFound('entity_not_found');
+            },
+          },
+          now,
+        ),
+      now,
     );
   }
   return { presented, ignored };

@@ -1,4 +1,4 @@
-// Owns removing all records that one user of an app has created, for good: those of a temporary user after a test.
+// Permanently removing all records that an app user created. Used to clean up after tests with a temporary user.
 import type { DataAccess } from '../../../core/auth/proofs.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { minIdAt } from '../../../kit/ids.ts';
@@ -10,17 +10,20 @@ import { trashLockedRecords } from './trash.ts';
 import { auditUserEntityWrite, type WriteDeps } from './write.ts';
 
 export interface Creator {
-  /** As `created_by_id` has it. */
+  /** The value of `created_by_id` in the user's records. */
   readonly id: string;
-  /** When they cannot have created anything yet. */
+  /** A time before the user could have created any record. */
   readonly since: Date;
 }
 
 const batchSize = 200;
-/** Clocks of processes differ a little, and ids of records are times. */
+/** Clocks differ slightly between processes, and record ids contain the creation time. */
 const skewMs = 5 * 60_000;
 
-/** Also those in the trash. For those that are not, `entity.deleted` is published. */
+/**
+ * Removes records both inside and outside the trash. Publishes `entity.deleted` for each record that was not in the
+ * trash.
+ */
 export async function removeRecordsOfCreator(
   db: Db,
   deps: WriteDeps & { readonly findEntity: FindEntity },
@@ -39,7 +42,7 @@ export async function removeRecordsOfCreator(
           const scope = withRuleChecks({ ...access, entity });
           const records = await lockRecords(db, scope, ids);
           if (records.length > 0)
-            await auditUserEntityWrite(db, scope, now, (db) => trashLockedRecords(db, deps, scope, records, now));
+            await auditUserEntityWrite(db, scope, (db) => trashLockedRecords(db, deps, scope, records, now), now);
         }
         await removeTrashedRecords(db, access, ids);
       });

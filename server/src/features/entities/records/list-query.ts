@@ -1,12 +1,12 @@
-// Owns parsing the query of a list or count (docs/api/entities.md#query-language): filter, sort and fields, taken from the
-// request or from its cursor.
+// Parses list and count queries (docs/api/entities.md#query-language). The filter, sort order and fields come
+// from the request or its cursor.
 import { type Cursors, cursorInvalid, type Position } from '../../../kit/http/cursor.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import type { Parsed } from '../rules/grammar.ts';
-import { parseParameter } from '../rules/parameter.ts';
-import { parseQuery } from '../rules/query.ts';
+import { parseParameter } from '../rules/query/parameter.ts';
+import { parseQuery } from '../rules/query/query.ts';
+import { parseSort, type SortTerm } from '../rules/query/sort.ts';
 import type { Condition, Path } from '../rules/rule.ts';
-import { parseSort, type SortTerm } from '../rules/sort.ts';
 import { automaticFieldNames } from '../schemas/field.ts';
 import type { RecordAccess } from './record.ts';
 
@@ -17,20 +17,20 @@ export interface RawListQuery {
   readonly fields?: string | undefined;
   readonly cursor?: string | undefined;
   readonly limit?: number;
-  /** Any other parameter is a field and the value it must have. */
+  /** Any other parameter is a field name with the value that the field must have. */
   readonly [name: string]: unknown;
 }
 
 export interface ListQuery {
   readonly query: Condition;
   readonly sort: readonly SortTerm[];
-  /** Undefined: all fields. */
+  /** Undefined means all fields. */
   readonly fields: ReadonlySet<string> | undefined;
 }
 
 const newestFirst: readonly SortTerm[] = [{ path: { column: 'created_date' }, descending: true }];
 
-/** Throws a ValidationError with every fault at once. */
+/** Throws a single ValidationError that lists every fault. */
 export function parseListQuery(access: RecordAccess, raw: RawListQuery): ListQuery {
   const { q, sort, fields, limit: _limit, cursor: _cursor, ...parameters } = raw;
   const { properties } = access.entity.schema;
@@ -55,7 +55,7 @@ export function parseListQuery(access: RecordAccess, raw: RawListQuery): ListQue
   };
 }
 
-/** Parses a filter that was sent as JSON in a body. */
+/** Parses a filter that was sent as JSON in a request body. */
 export function parseFilter(access: RecordAccess, json: unknown, loc: Fault['loc']): Condition {
   const parsed = parseQuery(json, loc, access.entity.schema.properties);
   if ('faults' in parsed) throw new ValidationError(parsed.faults);
@@ -67,7 +67,7 @@ function parseQueryText(text: string, { entity }: RecordAccess): Parsed<{ readon
     return parseQuery(JSON.parse(text), ['query', 'q'], entity.schema.properties);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return { faults: [{ loc: ['query', 'q'], msg: 'must be JSON', type: 'json_invalid' }] };
+    return { faults: [{ loc: ['query', 'q'], msg: 'must be valid JSON', type: 'json_invalid' }] };
   }
 }
 
@@ -78,19 +78,19 @@ function parseFieldParameter(
 ): Parsed<{ readonly query: Condition }> {
   const loc = ['query', name];
   if (typeof text === 'string') return parseParameter(name, text, loc, entity.schema.properties);
-  return { faults: [{ loc, msg: 'must be sent once', type: 'string_type' }] };
+  return { faults: [{ loc, msg: 'must not be sent more than once', type: 'string_type' }] };
 }
 
 function parseFields(text: string, { entity }: RecordAccess): Parsed<{ readonly fields: Set<string> }> {
   const names = text.split(',');
   const isKnown = (name: string) => entity.schema.fields.has(name) || automaticFieldNames.includes(name);
   if (names.every(isKnown)) return { fields: new Set(['id', ...names]) };
-  return { faults: [{ loc: ['query', 'fields'], msg: 'is not a field of the schema', type: 'unknown_field' }] };
+  return { faults: [{ loc: ['query', 'fields'], msg: 'is not a field in the schema', type: 'unknown_field' }] };
 }
 
 /**
- * In an app that hides authorship, filters and sorting must not reveal authors either. `created_by` is looked up in the
- * data instead, where it is always missing: schemas can't declare a property of that name.
+ * In apps that hide authorship, filters and sorting must not reveal authors either. `created_by` is looked up in the
+ * data instead, where it is always missing, because schemas can't declare a property with that name.
  */
 function hideAuthor(access: RecordAccess, condition: Condition): Condition {
   if (!access.app.hide_authorship) return condition;
@@ -102,13 +102,13 @@ function hideAuthor(access: RecordAccess, condition: Condition): Condition {
 const hideAuthorPath = ({ app }: RecordAccess, path: Path): Path =>
   app.hide_authorship && path.column === 'created_by' ? { names: ['created_by'] } : path;
 
-/** The parameters that a cursor repeats, in a fixed order. */
+/** The parameters that a cursor stores, in a fixed order. */
 const listCursorEntries = (raw: RawListQuery) =>
   Object.entries(raw)
     .filter(([name, value]) => name !== 'limit' && name !== 'cursor' && value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** The part of a cursor before its position. */
+/** Encodes the query as the first part of a cursor, before the position. */
 export const encodeListQuery = (raw: RawListQuery): string => JSON.stringify(listCursorEntries(raw));
 
 export const cursorBinding = (operation: string, { app, entity, caller }: RecordAccess) => [
@@ -119,8 +119,8 @@ export const cursorBinding = (operation: string, { app, entity, caller }: Record
 ];
 
 /**
- * With a cursor, filter, sort and fields are those of the first page. Parameters sent beside the cursor must have the same
- * values; only `limit` may differ.
+ * With a cursor, the first page's filter, sort order and fields apply. Parameters sent with the cursor must have the
+ * same values as before. Only `limit` may differ.
  */
 export function resumeListQuery(
   cursors: Cursors,

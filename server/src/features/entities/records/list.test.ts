@@ -1,4 +1,4 @@
-// Tests of lists and counts: what a caller may read, sorting, pages, and the use of keys.
+// Tests lists and counts: access to records, sorting, pages, and the use of keys.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
@@ -223,7 +223,7 @@ describe('keys', () => {
     expect(await driven('', ann)).toEqual(['dca', false]);
     const now = new Date(world.clock.now().getTime() + 61_000);
     await buildKeys(world.db, now);
-    world.clock.aheadMs = 11_000; // another process's news may take ten seconds
+    world.clock.aheadMs = 11_000; // changes made by another process can take ten seconds to arrive
     expect(await driven('', ann)).toEqual(['dca', true]);
     expect(await driven('?limit=2', ann)).toEqual(['dc', true]);
     expect(await driven('?sort=title', ann)).toEqual(['acd', true]);

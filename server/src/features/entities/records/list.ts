@@ -1,4 +1,4 @@
-// Owns reading records: one, a page of them, their count (docs/api/entities.md#read-records).
+// Reads single records, pages of records, and record counts (docs/api/entities.md#read-records).
 import { withNotes } from '../../../kit/http/answer.ts';
 import type { Cursors } from '../../../kit/http/cursor.ts';
 import { mapInSlices } from '../../../kit/process-time.ts';
@@ -28,7 +28,10 @@ export async function getRecord(
 }
 
 const defaultLimit = 100;
-/** This much takes 20 ms to parse and write, or 45 ms if it is all numbers. Other requests run in between. */
+/**
+ * A page of this size takes 20 ms to parse and serialise, or 45 ms if it contains only numbers, so other requests don't
+ * wait long.
+ */
 const maxPageBytes = 1024 * 1024;
 
 export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors, sent: RawListQuery, now: Date) {
@@ -46,7 +49,10 @@ export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors
   return cursors.page(rows, count, binding, now, present, ({ position }) => [encodedQuery, ...parsePosition(position)]);
 }
 
-/** The newest that match the filter, all of them if it is undefined. Ends early, as a page does. */
+/**
+ * Lists the newest records that match the filter. If the filter is undefined, every record matches. The list is cut off
+ * at the maximum page size.
+ */
 export async function listNewestRecords(
   db: Db,
   access: RecordAccess,
@@ -61,7 +67,7 @@ export async function listNewestRecords(
 
 const pageParameters = ['sort', 'limit', 'fields', 'cursor'];
 
-/** The parameters that only make sense for a page are ignored, and named in `X-Ignored-Fields`. */
+/** Ignores parameters that only apply to pages, and names them in `X-Ignored-Fields`. */
 export async function countRecords(db: Db, access: RecordAccess, raw: RawListQuery) {
   const filters = Object.entries(raw).filter(([name]) => !pageParameters.includes(name));
   const { query } = parseListQuery(access, Object.fromEntries(filters));

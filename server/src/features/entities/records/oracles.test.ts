@@ -1,4 +1,4 @@
-// Tests that what a caller may not read can't be found out by writing: neither records nor fields
+// Tests that writes reveal no records or fields that the caller may not read
 // (docs/api/entities.md#what-a-caller-may-not-read).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
@@ -24,7 +24,7 @@ const call = (method: string, path: string, body?: unknown, as = token) =>
   world.call(method, `/api/apps/${app.id}/entities/${path}`, { as, ...(body !== undefined && { body }) });
 const count = async (path: string) => (await call('GET', path)).body.count;
 
-/** What a caller learns from an answer, without what differs between any two records. */
+/** What a caller learns from a response, without the parts that differ between any two records. */
 const summarise = ({ status, body, headers }: Awaited<ReturnType<typeof call>>) => {
   const { records, request_id: _, ...rest } = body;
   return {
@@ -36,7 +36,9 @@ const summarise = ({ status, body, headers }: Awaited<ReturnType<typeof call>>) 
   };
 };
 
-/** Anyone may write. Only the owner of a record and admins may read it, and only admins its PIN and some notes. */
+/**
+ * Everyone may write. Only a record's owner and admins may read it, and only admins may read its PIN and some notes.
+ */
 const document = {
   properties: {
     code: { type: 'string' },
@@ -155,7 +157,7 @@ describe('updateRecord', () => {
 
 describe('a rule that takes too many steps', () => {
   const listOf = <T>(length: number, item: T): T[] => Array.from({ length }, () => item);
-  // Each test of an element is met except the last of its group, so that no group ends early.
+  // Every test in a group passes except the last, so no group ends early.
   const group = { a: { $ne: 0, $nin: [0], $exists: false, $eq: 0 } };
   const half = { $or: listOf(19, group) };
   const costly = { $nor: [{ 'data.lines': { $elemMatch: { $or: [half, half] } } }] };

@@ -1,32 +1,32 @@
-// Owns presenting a record to a caller, without what they may not read, and building the event of a change.
+// Presents records to callers without the fields they may not read, and builds change events.
 import type { AppAccess, AppRow, DataAccess } from '../../../core/auth/proofs.ts';
 import type { EventWriter, RecordEvent } from '../../../events.ts';
 import type { EventRow } from '../../../kit/background/events/event-bus.ts';
-import { newRuleChecks, type RuleChecks } from '../rules/checks.ts';
+import { newRuleChecks, type RuleChecks } from '../rules/decision/checks.ts';
 import { type FieldRuleTree, findGoverningRules } from '../rules/field-rules.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { pickDeclaredFields } from '../schemas/declared-fields.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
 
-/** Access to the records of an entity, within what its rules allow the principal. Made anew for each request. */
+/** Access to an entity's records, restricted by its rules for the principal. Created for each request. */
 export type RecordAccess = DataAccess & {
   readonly entity: Entity;
   readonly checks: RuleChecks;
-  /** How many workflows and automations are between a person's change and this one. Absent: none. */
+  /** The number of workflows and automations between a person's change and this one. If absent, there are none. */
   readonly depth?: number;
 };
-/** Access to the records of an entity as a builder of the app. Rules do not apply. */
+/** Access to an entity's records for the app's builders, to whom its rules do not apply. */
 export type BuilderAccess = AppAccess & { readonly entity: Entity };
 
-/** Starts the checks of a request, or of one try of it: its step budget, and what it has decided so far. */
+/** Starts the rule checks for a request, or for one of its attempts, with a new step budget and no cached decisions. */
 export const withRuleChecks = <Access extends DataAccess & { readonly entity: Entity }>(
   access: Access,
 ): Access & RecordAccess => ({ ...access, checks: newRuleChecks(access.entity.name, access.principal) });
 
-/** A record as it was read from the database. */
+/** A record as read from the database. */
 export interface StoredRecord extends DataRecord {
   readonly version: number;
-  /** Of its data, as JSON. */
+  /** The JSON size of the data. */
   readonly size_bytes: number;
 }
 
@@ -39,7 +39,7 @@ const presentAutomaticFields = (app: AppRow, { data: _, ...record }: DataRecord)
     : { id, created_date, updated_date, created_by, created_by_id, is_sample };
 };
 
-/** The whole record: its automatic fields and those that its schema declares. */
+/** Presents the whole record: its automatic fields and the fields that its schema declares. */
 export const presentWholeRecord = (
   { app, entity }: RecordAccess | BuilderAccess,
   record: DataRecord,
@@ -48,7 +48,7 @@ export const presentWholeRecord = (
   ...presentDeclaredFields(entity, record),
 });
 
-/** A record that the caller may read, without the fields that they may not read. */
+/** Presents a record that the caller may read, without the fields that they may not read. */
 export function presentRecord(access: RecordAccess, record: DataRecord): PresentedRecord {
   const whole = presentWholeRecord(access, record);
   for (const [name, rules] of access.entity.schema.fieldRules.read.inner) {
@@ -60,7 +60,10 @@ export function presentRecord(access: RecordAccess, record: DataRecord): Present
   return whole;
 }
 
-/** A record after a write. A caller who may not read it gets the automatic fields and the fields that they sent. */
+/**
+ * Presents a record after a write. A caller who may not read it gets the automatic fields and the fields that they
+ * sent.
+ */
 export function presentWrittenRecord(
   access: RecordAccess,
   record: DataRecord,
@@ -75,7 +78,7 @@ export function presentWrittenRecord(
 const mayRead = ({ entity, checks }: RecordAccess, record: DataRecord): boolean =>
   checks.allows(entity.schema.rules.read, 'read', record);
 
-/** Whether the caller may read the record and these fields of it. */
+/** Whether the caller may read the record and all of the named fields. */
 export function mayReadFields(access: RecordAccess, record: DataRecord, names: readonly string[]): boolean {
   const { checks, entity } = access;
   const rulesOf = (name: string) => findGoverningRules(entity.schema.fieldRules, [name], 'read');
@@ -85,7 +88,7 @@ export function mayReadFields(access: RecordAccess, record: DataRecord, names: r
 const presentDeclaredFields = ({ schema }: Entity, { data }: DataRecord): Record<string, unknown> =>
   pickDeclaredFields(schema.fields, data);
 
-/** The value without the parts that the principal may not read; undefined if nothing remains. */
+/** Returns the value without the parts that the principal may not read, or undefined if nothing remains. */
 function redactValue(
   value: unknown,
   tree: FieldRuleTree,
@@ -100,7 +103,7 @@ function redactValue(
   return isReadable || Array.isArray(redacted) || Object.keys(redacted).length > 0 ? redacted : undefined;
 }
 
-/** Redacts each item of an array, or each field of an object. The items of an array have the rules of the array. */
+/** Redacts each item of an array or each field of an object. An array's rules apply to its items. */
 function redactInside(
   value: object,
   tree: FieldRuleTree,
@@ -130,8 +133,8 @@ const maxEventBytes = 200 * 1024;
 export type RecordEventName = 'entity.created' | 'entity.updated' | 'entity.deleted';
 
 /**
- * The event contains whole records, not filtered by read rules, because its receiver is the app's own back end. If it
- * would exceed 200 KiB, it is sent without the records.
+ * The event contains whole records, regardless of read rules, because it is sent to the app's own back end. If the
+ * event would exceed 200 KiB, the records are left out.
  */
 export function buildRecordEvent(
   { newRow }: EventWriter,

@@ -1,4 +1,4 @@
-// Tests of the record operations except updateRecord and lists (docs/api/entities.md#records).
+// Tests the record operations except updateRecord and lists (docs/api/entities.md#records).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
 import type { RecordEvent } from '../../../events.ts';
@@ -301,7 +301,7 @@ describe('updateRecords', () => {
     await refused([{ id: one.id, title: 'lost' }, { title: 'x' }], 422);
     await refused([{ id: one.id, title: 'lost' }, { id: one.id }], 422);
     await refused([], 422);
-    await refused([{ id: one.id, title: 'lost' }], 404, ann); // not hers to read
+    await refused([{ id: one.id, title: 'lost' }], 404, ann); // she may not read it
     await call('PUT', 'Task/bulk', [{ id: two.id, owner: user.email }]);
     await refused(
       [
@@ -387,7 +387,7 @@ describe('upsertRecords', () => {
     expect(await types({ records: [{ title: 'a' }], key: ['code'] })).toEqual(['missing']);
     expect(await types({ records: [{ title: 'a\0' }], key: ['title'] })).toEqual(['string_pattern_mismatch']);
     expect(await types({ records: [{ code: 'a' }, { code: 'a' }], key: ['code'] })).toEqual(['duplicate_items']);
-    expect(await types({ records: [{ code: 'fresh' }], key: ['code'] })).toEqual(['missing']); // its title
+    expect(await types({ records: [{ code: 'fresh' }], key: ['code'] })).toEqual(['missing']); // `title` is missing
     expect(await types({ records: [], key: ['code'] })).toEqual(['too_short']);
     expect(await types({ records: [{ code: 'a' }], key: [] })).toEqual(['too_short']);
   });

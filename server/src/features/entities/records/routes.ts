@@ -1,12 +1,16 @@
-// Owns the routes of records.
+// The record routes.
 import { z } from 'zod';
-import { appData, appDataWith } from '../../../core/auth/app-data-guard.ts';
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
+import { appData, appDataWith } from '../../../core/auth/guards/app-data.ts';
+import type { Guard } from '../../../core/auth/guards/guard.ts';
+import { nestedResource } from '../../../core/auth/guards/row.ts';
 import { bulkBytes, type Limit, perMinute } from '../../../core/auth/limits.ts';
-import { appAs, type Guard, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
+import { withNotes } from '../../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../../kit/http/cursor.ts';
 import { items, Success } from '../../../kit/http/shapes.ts';
+import type { Db } from '../../../tables.ts';
 import {
   CountRecordsQuery,
   DeleteRecordsBody,
@@ -23,9 +27,11 @@ import {
 import type { FindEntity } from '../schemas/schema-cache.ts';
 import type { AppScope } from '../schemas/store.ts';
 import { deleteRecords, upsertRecords } from './bulk.ts';
+import { recordNotFound as newRecordNotFound } from './change.ts';
 import { createRecord, createRecords } from './create.ts';
 import { countRecords, getRecord, listRecords } from './list.ts';
 import { withRuleChecks } from './record.ts';
+import { type KeptUpsert, keepUpsert, listIds, rereadRecords, type Upserted } from './reread.ts';
 import type { PrefetchedRecord } from './store/records.ts';
 import { deleteRecord, purgeRecord, restoreRecord } from './trash.ts';
 import { updateRecord, updateRecords } from './update.ts';
@@ -53,10 +59,34 @@ const ruleTooExpensive = { status: 409, code: 'rule_too_expensive' } as const;
 const quotaExceeded = { status: 402, code: 'storage_quota_exceeded' } as const;
 const uniqueConflict = { status: 409, code: 'unique_conflict' } as const;
 
-/** The record comes with the lookup of the request, which saves a query in operations that begin by reading it. */
+// How large answers are read again for a repeated key (docs/api/conventions.md#large-answers).
+interface RereadCall {
+  readonly db: Db;
+  readonly access: Parameters<typeof withRuleChecks>[0];
+  readonly now: Date;
+}
+
+const rereadAll = {
+  keep: (body: unknown) => listIds(body as unknown[]),
+  async answer({ db, access, now }: RereadCall, kept: unknown) {
+    const { records, notes } = await rereadRecords(db, withRuleChecks(access), { ids: kept as string[] }, now);
+    return withNotes(records, notes);
+  },
+};
+
+const rereadOne = {
+  keep: (body: unknown) => listIds([body]),
+  async answer(call: RereadCall, kept: unknown) {
+    const { body, notes } = await rereadAll.answer(call, kept);
+    if (!body[0]) throw newRecordNotFound();
+    return withNotes(body[0], notes);
+  },
+};
+
+/** The request's lookup also returns the record, which saves a query in operations that begin by reading it. */
 const recordGuard = () => appDataWith<'record', PrefetchedRecord>('record', 'entity_records', 'entity_id');
 
-/** Finds the entity that the path names. Every answer about `User` warns that its records are not the app's users. */
+/** Finds the entity named in the path. Every response about `User` warns that its records are not the app's users. */
 export function entityGuard<Proof extends AppScope>(guard: Guard<Proof>, findEntity: FindEntity) {
   const inner = nestedResource(guard, 'entity', findEntity, 'entity_name');
   const withWarning: typeof inner = {
@@ -83,7 +113,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'List the records of an entity that the caller may read, newest first',
     description:
-      '`q` is a filter as JSON. Any other parameter is a field and the value it must have. A cursor contains filter, sort and fields. A page ends early if its data would exceed 1 MiB.',
+      '`q` is a filter as JSON. Any other parameter names a field and the value that it must have. A cursor contains the filter, sort and fields. A page ends early if its data would exceed 1 MiB.',
     credentials: appReadCredentials,
     access: entityGuard(appData(), findEntity),
     limit: listLimit,
@@ -98,7 +128,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
     headers: ['X-Warning'],
     method: 'GET',
     path: '/api/apps/{app_id}/entities/{entity_name}/count',
-    summary: 'Count how many records of an entity there are, of those that the caller may read',
+    summary: 'Count how many records of an entity there are that the caller may read',
     credentials: appReadCredentials,
     access: entityGuard(appData(), findEntity),
     limit: listLimit,
@@ -126,7 +156,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
 const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   route({
     name: 'createRecord',
-    headers: ['X-Warning'],
+    headers: ['X-Data-As-Of', 'X-Warning'],
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'Create a record of an entity',
@@ -135,15 +165,16 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(100),
     idempotency: 'optional',
+    reread: rereadOne,
     body: RecordBody,
     audits,
     answers: { 200: EntityRecord },
-    refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
+    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
     handle: ({ db, access, body, now }) => createRecord(db, deps, withRuleChecks(access), body, now),
   }),
   route({
     name: 'createRecords',
-    headers: ['X-Warning'],
+    headers: ['X-Data-As-Of', 'X-Partial-Result', 'X-Warning'],
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/bulk',
     summary: 'Create many records at once, up to 500, all or nothing',
@@ -153,17 +184,18 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     limit: perCallerAndApp(30),
     work: 'slow',
     idempotency: 'optional',
+    reread: rereadAll,
     body: NewRecords,
     bodyLimitBytes: maxBulkBytes,
     bytes: bulkBytes,
     audits,
-    answers: { 200: z.array(EntityRecord) },
+    answers: { 200: z.array(EntityRecord.nullable()) },
     refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
     handle: ({ db, access, body, now }) => createRecords(db, deps, withRuleChecks(access), body, now),
   }),
   route({
     name: 'updateRecord',
-    headers: ['X-Warning'],
+    headers: ['X-Data-As-Of', 'X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
     summary: 'Update a record by merging the sent fields into it',
@@ -174,14 +206,16 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     limit: perCallerAndApp(100),
     body: RecordBody,
     audits,
+    idempotency: 'optional',
+    reread: rereadOne,
     answers: { 200: EntityRecord },
     refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
     handle: ({ db, access, params, body, now }) =>
-      updateRecord(db, deps, withRuleChecks(access), params.entity_id, body, now),
+      updateRecord(db, deps, withRuleChecks(access), { id: params.entity_id, input: body }, now),
   }),
   route({
     name: 'updateRecords',
-    headers: ['X-Warning'],
+    headers: ['X-Data-As-Of', 'X-Partial-Result', 'X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/entities/{entity_name}/bulk',
     summary: 'Update up to 500 records, all or nothing',
@@ -193,23 +227,33 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     bodyLimitBytes: maxBulkBytes,
     bytes: bulkBytes,
     audits,
-    answers: { 200: z.array(EntityRecord) },
+    idempotency: 'optional',
+    reread: rereadAll,
+    answers: { 200: z.array(EntityRecord.nullable()) },
     refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
     handle: ({ db, access, body, now, countBytes }) =>
       updateRecords(db, { ...deps, countBytes }, withRuleChecks(access), body, now),
   }),
   route({
     name: 'upsertRecords',
-    headers: ['X-Warning'],
+    headers: ['X-Data-As-Of', 'X-Partial-Result', 'X-Warning'],
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/upsert',
     summary: 'Update the records whose key exists and create the others, all or nothing',
-    description: 'Finds only records that the caller may read, by key fields that the caller may read.',
+    description: 'Only records and key fields that the caller may read are used to find existing records.',
     credentials: appWriteCredentials,
     access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(30),
     work: 'slow',
     idempotency: 'optional',
+    reread: {
+      keep: (body) => keepUpsert(body as Upserted),
+      answer: async ({ db, access, now }, kept) => {
+        const { ids, ...counts } = kept as KeptUpsert;
+        const { records, notes } = await rereadRecords(db, withRuleChecks(access), { ids, prefix: 'records.' }, now);
+        return withNotes({ ...counts, records }, notes);
+      },
+    },
     body: UpsertBody,
     bodyLimitBytes: maxBulkBytes,
     bytes: bulkBytes,
@@ -239,6 +283,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(100, 30),
     audits,
+    repeat: 'safe',
     answers: { 200: Success },
     refusals: [recordNotFound, ruleDenied, ruleTooExpensive],
     handle: ({ db, access, params, now }) => deleteRecord(db, deps, withRuleChecks(access), params.entity_id, now),
@@ -258,6 +303,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     bytes: bulkBytes,
     body: DeleteRecordsBody,
     audits,
+    idempotency: 'optional',
     answers: { 200: RecordsDeleted },
     refusals: [ruleDenied, ruleTooExpensive],
     handle: ({ db, access, body, now, countBytes }) =>
@@ -273,6 +319,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     access: entityGuard(appAs('editor'), findEntity),
     limit: perCallerAndApp(60),
     audits,
+    repeat: 'safe',
     answers: { 200: EntityRecord },
     refusals: [recordNotFound, uniqueConflict],
     handle: ({ db, access, params, now }) => restoreRecord(db, deps, access, params.entity_id, now),
@@ -286,6 +333,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     credentials: writeCredentials,
     access: entityGuard(appAs('editor'), findEntity),
     limit: perCallerAndApp(60),
+    repeat: 'safe',
     audits: ['record.purged', ...audits.sometimes],
     answers: { 200: Success },
     refusals: [recordNotFound],

@@ -1,4 +1,4 @@
-// Tests of updateRecord (docs/api/entities.md#update-a-record), including concurrent updates.
+// Tests updateRecord (docs/api/entities.md#update-a-record), including concurrent updates.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
 import type { RecordEvent } from '../../../events.ts';
@@ -107,7 +107,7 @@ describe('the six guarantees of updateRecord', () => {
     await put(ann, task.id, { state: 'open' });
     expect(await put(bob, task.id, { title: 'Bob' })).toMatchObject({
       status: 403,
-      body: { code: 'rule_denied', detail: expect.stringContaining('The rule `update` of the entity Task') },
+      body: { code: 'rule_denied', detail: expect.stringContaining('The `update` rule of the entity Task') },
     });
     expect(await read(task.id)).toMatchObject({ title: 'One', state: 'open' });
   });
@@ -120,7 +120,7 @@ describe('the six guarantees of updateRecord', () => {
     expect(await read(task.id)).toEqual(task);
     expect(await listEventsOf(task.id)).toEqual(published);
     expect(await put(token, task.id, { cost: 5 })).toMatchObject({ status: 200, body: { cost: 5 } });
-    expect(await put(ann, task.id, { cost: 5 })).toMatchObject({ status: 403 }); // sent counts, changed or not
+    expect(await put(ann, task.id, { cost: 5 })).toMatchObject({ status: 403 }); // checked even if unchanged
   });
 
   it('4: a field that contains a field with a rule is refused with it', async () => {
@@ -241,7 +241,7 @@ describe('updateRecord', () => {
       body: { code: 'unique_conflict', fields: ['code'], retry_safe: false },
     });
     expect(await read(other.id)).toEqual(other);
-    expect((await put(ann, task.id, { code: 'A' })).status).toBe(200); // its own
+    expect((await put(ann, task.id, { code: 'A' })).status).toBe(200); // it already has this value
     expect((await put(ann, task.id, { code: null })).status).toBe(200);
     expect((await put(ann, other.id, { code: 'A' })).status).toBe(200);
     await put(ann, other.id, { code: null });
@@ -302,7 +302,7 @@ describe('concurrent updates', () => {
     expect(got.every(({ status }) => status === 200)).toBe(true);
     const published = (await listEventsOf(task.id)).filter(({ name }) => name === 'entity.updated');
     expect(published).toHaveLength(values.length);
-    // Each change began where another ended: a chain through all of them, whose end is what is stored.
+    // Each change starts from another's result, so together they form a chain that ends with the stored value.
     const next = new Map(published.map(({ old_data, data }) => [old_data?.note, data?.note]));
     let note: unknown = 'kept';
     for (let step = 0; step < values.length; step += 1) note = next.get(note);
@@ -310,7 +310,7 @@ describe('concurrent updates', () => {
   });
 
   it('evaluate rules on the version of the record that they replace', async () => {
-    // While the record alternates between its states, no update that the rule refuses is ever stored.
+    // Even while the record alternates between its states, no update that the rule denies is stored.
     await define({
       name: 'Gate',
       properties: { open: { type: 'boolean' }, passed: { type: 'boolean' } },

@@ -1,5 +1,5 @@
-// Owns updating records (docs/api/entities.md#update-a-record). Fields that are not sent keep their value. Of concurrent
-// updates of different fields both take effect; of the same field, the one that commits last.
+// Updates records (docs/api/entities.md#update-a-record). Fields that are not sent keep their values. Concurrent
+// updates to different fields all take effect. For the same field, the last commit wins.
 import { transaction } from '../../../kit/db/database.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
@@ -43,32 +43,40 @@ import { auditUserEntityWrite, type BulkDeps, persist, prepareWrite, type WriteD
 const maxOptimisticTries = 3;
 
 /**
- * Optimistic: decides on the version that was read, and saves only if the record still has that version, so that no lock
- * is held in between. After three conflicts the record is locked instead. It is also locked while keys are being built,
- * because the build may add a key row that the statement of the write does not see. Each try has a step budget of its own,
- * so that concurrent changes can't make a request exceed it.
+ * Uses optimistic locking. Decides based on the version that was read, and saves only if the record still has that
+ * version, so no lock is held in between. After three conflicts the record is locked instead. It is also locked while
+ * keys are being built, because the build may add a key row that the write's statement does not see. Each attempt has
+ * its own step budget, so concurrent changes can't make a request exceed it.
  */
 export function updateRecord(
   db: Db,
   deps: WriteDeps,
   access: RecordAccess & { readonly record?: PrefetchedRecord | null },
-  id: string,
-  input: RecordInput,
+  { id, input }: { readonly id: string; readonly input: RecordInput },
   now: Date,
 ): Promise<Answer<PresentedRecord>> {
-  return auditUserEntityWrite(db, access, now, async (db) => {
-    for (let tries = hasAllKeysBuilt(access.entity) ? 0 : maxOptimisticTries; tries < maxOptimisticTries; tries += 1) {
-      const record = tries === 0 ? await findPrefetchedRecord(db, access, id) : await findRecord(db, access, id);
-      const answer = await updateVersion(db, deps, withRuleChecks(access), record, input, now);
-      if (answer !== undefined) return answer;
-    }
-    return transaction(db, async (db) => {
-      const record = await lockRecord(db, access, id);
-      const answer = await updateVersion(db, deps, withRuleChecks(access), record, input, now);
-      if (answer === undefined) throw new Error('a locked record changed');
-      return answer;
-    });
-  });
+  return auditUserEntityWrite(
+    db,
+    access,
+    async (db) => {
+      for (
+        let tries = hasAllKeysBuilt(access.entity) ? 0 : maxOptimisticTries;
+        tries < maxOptimisticTries;
+        tries += 1
+      ) {
+        const record = tries === 0 ? await findPrefetchedRecord(db, access, id) : await findRecord(db, access, id);
+        const answer = await updateVersion(db, deps, withRuleChecks(access), { before: record, input }, now);
+        if (answer !== undefined) return answer;
+      }
+      return transaction(db, async (db) => {
+        const record = await lockRecord(db, access, id);
+        const answer = await updateVersion(db, deps, withRuleChecks(access), { before: record, input }, now);
+        if (answer === undefined) throw new Error('a locked record changed');
+        return answer;
+      });
+    },
+    now,
+  );
 }
 
 /** Returns undefined if the record no longer has the version that was read. */
@@ -76,8 +84,7 @@ async function updateVersion(
   db: Db,
   deps: WriteDeps,
   access: RecordAccess,
-  before: StoredRecord | undefined,
-  input: RecordInput,
+  { before, input }: { readonly before: StoredRecord | undefined; readonly input: RecordInput },
   now: Date,
 ): Promise<Answer<PresentedRecord> | undefined> {
   if (before === undefined) throw recordNotFound();
@@ -87,12 +94,18 @@ async function updateVersion(
   );
   const after = buildUpdatedRecord(before, data, now);
   refuseUpdate(access, before, after, input);
-  // Before anything is stored, because evaluating the read rules may exceed the step budget.
+  // The record is presented before anything is stored, because evaluating the read rules may exceed the step budget.
   const presented = presentWrittenRecord(access, after, input);
   const write = prepareWrite(deps, access, 'entity.updated', { before, after }, now);
-  // That nothing changed would confirm a guess of values that the caller may write but not read.
+  // Reporting that nothing changed would confirm a guess at values that the caller may write but not read.
   const saysUnchanged = write.changed.length === 0 && mayReadFields(access, before, Object.keys(input));
-  const isSaved = await persist(db, deps, access, [write], now, (db) => saveRecord(db, access, before.version, write));
+  const isSaved = await persist(
+    db,
+    deps,
+    access,
+    { writes: [write], work: (db) => saveRecord(db, access, before.version, write) },
+    now,
+  );
   if (!isSaved) return undefined;
   return withNotes(presented, { ignored, ...(saysUnchanged && { changed: false }) });
 }
@@ -107,7 +120,10 @@ const buildUpdatedRecord = (before: DataRecord, data: DataRecord['data'], now: D
   is_sample: before.is_sample,
 });
 
-/** Updates all records or none. Each check runs on every record before the next check, so the first to fail is reported. */
+/**
+ * Updates all records or none. Each check runs on all records before the next check starts, so the error is always from
+ * the first check that fails.
+ */
 export function updateRecords(
   db: Db,
   deps: BulkDeps,
@@ -116,27 +132,33 @@ export function updateRecords(
   now: Date,
 ): Promise<Answer<PresentedRecord[]>> {
   const ids = parseIds(items);
-  return auditUserEntityWrite(db, access, now, (db) =>
-    transaction(db, async (db) => {
-      const locked = new Map((await lockManyRecords(db, deps, access, ids)).map((record) => [record.id, record]));
-      const updates: RecordUpdate[] = [];
-      for (const [index, { id: _, ...input }] of items.entries()) {
-        const before = locked.get(ids[index] ?? '');
-        if (before === undefined || !(await mayKnowOf(db, access, before, 'update')))
-          throw recordAtIndexNotFound(index);
-        updates.push({ before, input, loc: ['body', index] });
-      }
-      if (!updates.every(({ before }) => isAllowed(access, before, 'update')))
-        throw ruleDenied(access.entity, 'update');
-      const { presented, ignored } = await updateLockedRecords(db, deps, access, updates, now);
-      return withNotes(presented, { ignored });
-    }),
+  return auditUserEntityWrite(
+    db,
+    access,
+    (db) =>
+      transaction(db, async (db) => {
+        const locked = new Map((await lockManyRecords(db, deps, access, ids)).map((record) => [record.id, record]));
+        const updates: RecordUpdate[] = [];
+        for (const [index, { id: _, ...input }] of items.entries()) {
+          const before = locked.get(ids[index] ?? '');
+          if (before === undefined || !(await mayKnowOf(db, access, before, 'update')))
+            throw recordAtIndexNotFound(index);
+          updates.push({ before, input, loc: ['body', index] });
+        }
+        if (!updates.every(({ before }) => isAllowed(access, before, 'update')))
+          throw ruleDenied(access.entity, 'update');
+        const { presented, ignored } = await updateLockedRecords(db, deps, access, updates, now);
+        return withNotes(presented, { ignored });
+      }),
+    now,
   );
 }
 
 const maxStoredBytes = 32 * 1024 * 1024;
 
-/** Locks records that are changed together. All of them are held in memory, so they may be too large: 413. */
+/**
+ * Locks records that are changed together. Throws 413 if they are too large, because all of them are held in memory.
+ */
 export async function lockManyRecords(
   db: Db,
   { countBytes }: BulkDeps,
@@ -149,7 +171,7 @@ export async function lockManyRecords(
   throw new Problem(
     'too_large',
     'payload_too_large',
-    'The stored records that this request changes are too large together. Send fewer records at a time.',
+    'The stored records that this request would change are too large in total. Send fewer records at a time.',
     { members: { limit_bytes: maxStoredBytes } },
   );
 }
@@ -158,7 +180,7 @@ const recordAtIndexNotFound = (index: number) =>
   new Problem(
     'not_found',
     'record_not_found',
-    `The record at index ${index} of the list doesn't exist, or you have no access to it. Check its id. Nothing was changed.`,
+    `The record at index ${index} doesn't exist, or you can't access it. Nothing was changed. Check its id.`,
   );
 
 export interface RecordUpdate {
@@ -167,7 +189,7 @@ export interface RecordUpdate {
   readonly loc: readonly (string | number)[];
 }
 
-/** Updates locked records that the update rule allows: the steps of a single update, each for all records. */
+/** Updates locked records that the update rule allows. Each step runs for all records before the next step starts. */
 export async function updateLockedRecords(
   db: Db,
   deps: WriteDeps,
@@ -182,7 +204,7 @@ export async function updateLockedRecords(
   await mapInSlices(changes, ({ before, after, input }) => refuseUpdate(access, before, after, input));
   const presented = await mapInSlices(changes, ({ after, input }) => presentWrittenRecord(access, after, input));
   const writes = await mapInSlices(changes, (change) => prepareWrite(deps, access, 'entity.updated', change, now));
-  await persist(db, deps, access, writes, now, (db) => saveRecords(db, access, writes));
+  await persist(db, deps, access, { writes, work: (db) => saveRecords(db, access, writes) }, now);
   return { presented, ignored };
 }
 
@@ -193,7 +215,7 @@ function parseIds(items: readonly RecordInput[]): string[] {
     const addFault = (type: string, msg: string) => faults.push({ loc: ['body', index, 'id'], type, msg });
     if (id === undefined || id === null) addFault('missing', 'is required');
     else if (typeof id !== 'string') addFault('string_type', 'must be a string');
-    else if (ids.has(id)) addFault('duplicate_items', 'must not repeat an id');
+    else if (ids.has(id)) addFault('duplicate_items', 'must be unique within the request');
     else ids.add(id);
   }
   if (faults.length > 0) throw new ValidationError(faults);

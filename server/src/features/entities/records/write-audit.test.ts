@@ -1,4 +1,5 @@
-// Tests that record writes by members are in the audit log, as counts of a few minutes (docs/api/audit-log.md#record-writes).
+// Tests that the audit log reports members' record writes as totals for periods of a few minutes
+// (docs/api/audit-log.md#record-writes).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
 
@@ -125,7 +126,7 @@ describe('record writes', () => {
     expect(earlier).toHaveLength(1);
   });
 
-  it('are counted once, also if the worker crashes while it handles their events', async () => {
+  it('are counted once, even if the worker crashes while it handles their events', async () => {
     await define('Crash');
     await call('POST', 'Crash/bulk', [{ a: '1' }, { a: '2' }, { a: '3' }]);
     const crashed = db.transaction().execute(async (db) => {

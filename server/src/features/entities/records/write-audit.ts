@@ -1,5 +1,5 @@
-// Owns auditing the record writes of members and workspace keys (docs/api/audit-log.md#record-writes). An entry for every
-// write would cost too much, so the events of the writes are counted in batches, and one entry tells their number.
+// Audits record writes by members and workspace keys (docs/api/audit-log.md#record-writes). An entry for every
+// write would be too expensive, so write events are counted in batches, and a single entry reports the total.
 import { auditAfterwards } from '../../../core/audit/audit.ts';
 import type { RecordEvent } from '../../../events.ts';
 import type { Event } from '../../../kit/background/events/dispatch.ts';
@@ -7,7 +7,7 @@ import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import { addWriteCounts, takeWriteCounts, type WriteCount } from './store/write-counts.ts';
 
-/** Counts a batch of events. The counts commit together with the batch, so each event is counted once. */
+/** Counts a batch of events. The counts commit together with the batch, so each event is counted exactly once. */
 export async function countWrites(db: Db, events: readonly Event<RecordEvent>[]): Promise<void> {
   const byAuthor = Map.groupBy(
     events.filter(({ payload }) => payload.credential_id),
@@ -17,7 +17,7 @@ export async function countWrites(db: Db, events: readonly Event<RecordEvent>[])
   if (counts.length > 0) await addWriteCounts(db, counts);
 }
 
-/** Sums up events of one credential and entity. */
+/** Counts one credential's events for one entity. */
 function sumUp(events: readonly Event<RecordEvent>[]): WriteCount | undefined {
   const [first] = events;
   if (!first?.payload.credential_id) return undefined;
@@ -43,7 +43,7 @@ const windowMs = 5 * 60 * 1000;
 const countsPerBatch = 500;
 const batchesPerRun = 20;
 
-/** Writes the entries of counts that began at least five minutes ago. Returns how many. */
+/** Writes audit entries for counts that were started at least five minutes ago. Returns the number of entries. */
 export async function auditCountedWrites(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - windowMs);
   let audited = 0;

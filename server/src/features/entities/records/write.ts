@@ -1,4 +1,4 @@
-// Owns storing a change of records: the record, its keys and its event, all or nothing.
+// Stores a change to records. The record, its keys and its event are stored together or not at all.
 import { audit } from '../../../core/audit/audit.ts';
 import type { StorageQuota } from '../../../core/storage/quota.ts';
 import type { EventWriter } from '../../../events.ts';
@@ -23,12 +23,15 @@ export interface WriteDeps {
   readonly storage: StorageQuota;
 }
 
-/** For operations on many records: counts the stored records that they touch towards the byte budget. */
+/**
+ * The dependencies of bulk operations. `countBytes` charges the stored records that an operation touches to the byte
+ * budget.
+ */
 export interface BulkDeps extends WriteDeps {
   countBytes(bytes: number): Promise<unknown>;
 }
 
-/** A record before and after a change. `before` is null for a new record, `after` for a deleted one. */
+/** A record before and after a change. `before` is null for a new record, and `after` is null for a deleted one. */
 export type RecordChange =
   | { readonly before: StoredRecord | null; readonly after: DataRecord }
   | { readonly before: StoredRecord; readonly after: null };
@@ -47,7 +50,7 @@ export function prepareWrite(
   return { ...measure(before, after), removedKeys: removed, addedKeys: added, event, changed };
 }
 
-/** The record to be stored, with its size. The data of a deleted one stays as it is. */
+/** The record to store, with its size. A deleted record's data stays unchanged. */
 function measure(before: StoredRecord | null, after: DataRecord | null) {
   if (after === null) return { record: before as StoredRecord, dataText: '', sizeBytes: 0, grownBytes: 0 };
   const dataText = JSON.stringify(after.data);
@@ -56,16 +59,15 @@ function measure(before: StoredRecord | null, after: DataRecord | null) {
 }
 
 /**
- * Runs the statements of a change. Refuses with 402 if the records would exceed the workspace's storage quota. A violation
- * of a unique key becomes 409 `unique_conflict` with the fields' names.
+ * Runs a change's statements. Throws 402 if the records would exceed the workspace's storage quota. A unique key
+ * violation becomes 409 `unique_conflict` with the field names.
  */
 export async function persist<T>(
   db: Db,
   { events, storage }: WriteDeps,
   access: RecordAccess | BuilderAccess,
-  writes: readonly RecordWrite[],
+  { writes, work }: { readonly writes: readonly RecordWrite[]; readonly work: (db: Db) => Promise<T> },
   now: Date,
-  work: (db: Db) => Promise<T>,
 ): Promise<T> {
   await refuseDuplicatesDuringBuild(db, access, writes);
   const admitting = storage.admit(db, access, sumGrownBytes(writes), now);
@@ -77,7 +79,7 @@ export async function persist<T>(
   } catch (error) {
     const { constraint, detail = '' } = error as { constraint?: string; detail?: string };
     if (constraint !== 'entity_keys_unique') throw error;
-    // The detail contains the key's name, `unique(shop,number)#7`.
+    // The detail contains the key's name, such as `unique(shop,number)#7`.
     throw uniqueConflict(/unique\(([\w,]*)\)/.exec(detail)?.[1]?.split(',') ?? []);
   }
 }
@@ -106,7 +108,7 @@ const uniqueConflict = (fields: readonly string[]) =>
   new Problem(
     'conflict',
     'unique_conflict',
-    'Another record has the same values in the fields listed in `fields`, which must be unique. Send other values.',
+    'Another record already has the same values in the fields listed in `fields`, which must be unique. Send different values.',
     {
       members: { fields },
       retrySafe: false,
@@ -114,14 +116,14 @@ const uniqueConflict = (fields: readonly string[]) =>
   );
 
 /**
- * Runs the write, and audits it if the entity is `User`: those records are not the app's users, although the writer may
- * believe so (docs/api/entities.md#the-user-entity).
+ * Runs the write, and audits it if the entity is `User`. `User` records are not the app's users, although the writer
+ * may think so (docs/api/entities.md#the-user-entity).
  */
 export function auditUserEntityWrite<T>(
   db: Db,
   access: RecordAccess | BuilderAccess,
-  now: Date,
   work: (db: Db) => Promise<T>,
+  now: Date,
 ): Promise<T> {
   const { app, entity } = access;
   if (entity.name !== 'User') return work(db);

@@ -1,5 +1,5 @@
-// Owns parsing conditions from JSON: combinators, tests, limits, and all faults at once. A dialect says which paths,
-// operators and values are allowed: that of rules (grammar.ts) or that of queries (query.ts).
+// Parses conditions from JSON, including combinators, tests and limits. Reports all faults together. Rules
+// (grammar.ts) and queries (query/query.ts) each have a dialect, which defines the allowed paths, operators and values.
 import { parseAttribute } from './operand.ts';
 import { findElementProperties, findProperty, type SchemaProperties } from './properties.ts';
 import type { Attribute, Comparator, Condition, Operand, OperandList, Path, Test } from './rule.ts';
@@ -16,18 +16,18 @@ export interface Fault {
 type FaultKind = 'object' | 'list' | 'too_short' | 'too_long' | 'operator' | 'value';
 
 export interface Dialect {
-  /** How deep conditions may be nested; the outermost counts as one. */
+  /** The maximum nesting depth of conditions. The outermost condition has depth one. */
   readonly maxDepth: number;
-  /** Conditions and tests together. */
+  /** The maximum number of conditions and tests combined. */
   readonly maxNodes: number;
-  /** How many entries one condition may have. */
+  /** The minimum and maximum number of entries in one condition. */
   readonly entries: readonly [min: number, max: number];
   readonly maxTests: number;
   readonly maxListItems: number;
-  /** Templates inside other text. */
+  /** The maximum number of templates that are embedded in other text. */
   readonly maxTextTemplates: number;
   readonly operators: ReadonlySet<string>;
-  /** The `type` that each kind of fault gets in the 422 answer. */
+  /** The `type` of each kind of fault in the 422 response. */
   readonly faultTypes: Readonly<Record<FaultKind, string>>;
   /** Returns undefined if the key is not a valid path. Elements have no automatic columns. */
   parsePath(key: string, inElement: boolean): Path | undefined;
@@ -37,7 +37,7 @@ export interface Dialect {
   isLiteral(json: object): boolean;
 }
 
-/** Conditions of a combinator, or attributes of `user_condition`. */
+/** The maximum number of conditions in a combinator, or of attributes in `user_condition`. */
 export const maxCombined = 20;
 const combinators = new Map<string, 'and' | 'or' | 'nor'>([
   ['$and', 'and'],
@@ -55,18 +55,21 @@ interface ParseState {
   readonly dialect: Dialect;
   readonly faults: Fault[];
   nodeCount: number;
-  /** Templates inside other text. */
+  /** The number of templates embedded in other text so far. */
   templateCount: number;
 }
 
-/** What the names in a condition refer to: the record's properties, or those of an array's elements. */
+/**
+ * The scope in which a condition's names are looked up: the record's properties, or the properties of an array's
+ * elements.
+ */
 interface Scope {
   readonly properties: SchemaProperties | 'open';
   readonly depth: number;
   readonly inElement: boolean;
 }
 
-/** Undefined: faults were recorded. */
+/** Undefined if faults were recorded. */
 type ParsedCondition = Condition | undefined;
 
 export function parseCondition(
@@ -106,11 +109,17 @@ function parseEntry(state: ParseState, key: string, json: unknown, loc: Loc, sco
   }
   if (key === 'user_condition' && dialect.operators.has(key)) return parseUserCondition(state, json, loc);
   if (key.startsWith('$'))
-    return addFault(state, loc, 'operator', `is not known here; use ${[...combinators.keys()].join(', ')}`);
+    return addFault(state, loc, 'operator', `is not supported here; use ${[...combinators.keys()].join(', ')}`);
   const path = dialect.parsePath(key, scope.inElement);
-  if (path === undefined) return addFault(state, loc, 'value', 'must be the name of a field');
+  if (path === undefined) {
+    const isWithoutPrefix = dialect.parsePath(`data.${key}`, scope.inElement) !== undefined;
+    const msg = isWithoutPrefix
+      ? `must be data.${key}, because the names of record fields start with data`
+      : 'must be a field name';
+    return addFault(state, loc, 'value', msg);
+  }
   if (path.column === undefined && findProperty(scope.properties, path.names) === undefined) {
-    state.faults.push({ loc, msg: 'is not a field of the schema', type: 'unknown_field' });
+    state.faults.push({ loc, msg: 'is not a field in the schema', type: 'unknown_field' });
     return undefined;
   }
   if (!isObject(json) || dialect.isLiteral(json)) return parseCountedEquality(state, json, loc, path);
@@ -137,14 +146,30 @@ function parseUserCondition(state: ParseState, json: unknown, loc: Loc): ParsedC
 function parseTests(state: ParseState, json: Readonly<Record<string, unknown>>, loc: Loc, path: Path, scope: Scope) {
   const keys = Object.keys(json);
   if (!checkCount(state, loc, keys.length, [1, state.dialect.maxTests], 'tests')) return undefined;
-  return joinWithAnd(keys.map((key) => parseTest(state, key, json[key], [...loc, key], path, scope)));
+  return joinWithAnd(
+    keys.map((key) => parseTest({ state, op: key, json: json[key], loc: [...loc, key], path, scope })),
+  );
 }
 
-function parseTest(state: ParseState, op: string, json: unknown, loc: Loc, path: Path, scope: Scope): ParsedCondition {
-  if (!op.startsWith('$')) return addFault(state, loc, 'value', 'must be an operator, such as $eq');
+function parseTest({
+  state,
+  op,
+  json,
+  loc,
+  path,
+  scope,
+}: {
+  readonly state: ParseState;
+  readonly op: string;
+  readonly json: unknown;
+  readonly loc: Loc;
+  readonly path: Path;
+  readonly scope: Scope;
+}): ParsedCondition {
+  if (!op.startsWith('$')) return addFault(state, loc, 'value', 'must be an operator such as $eq');
   const { operators } = state.dialect;
   if (!operators.has(op))
-    return addFault(state, loc, 'operator', `is not an operator; use ${[...operators].join(', ')}`);
+    return addFault(state, loc, 'operator', `is not a supported operator; use ${[...operators].join(', ')}`);
   if (!countNode(state, loc)) return undefined;
   const toCondition = (test: Test): Condition => ({ kind: 'field', path, test });
   const comparator = comparators.get(op);
@@ -173,7 +198,7 @@ function parseTest(state: ParseState, op: string, json: unknown, loc: Loc, path:
       return json ? toCondition({ op: 'exists' }) : negate(toCondition({ op: 'exists' }));
     case '$size':
       if (!Number.isSafeInteger(json) || Number(json) < 0)
-        return addFault(state, loc, 'value', 'must be an integer of at least 0');
+        return addFault(state, loc, 'value', 'must be a non-negative integer');
       return toCondition({ op: 'size', length: Number(json) });
     case '$elemMatch': {
       const properties = findElementProperties(scope.properties, path);
@@ -181,7 +206,7 @@ function parseTest(state: ParseState, op: string, json: unknown, loc: Loc, path:
       return condition && toCondition({ op: 'some', condition });
     }
     case '$not':
-      if (!isObject(json)) return addFault(state, loc, 'object', 'must be an object of operators');
+      if (!isObject(json)) return addFault(state, loc, 'object', 'must be an object that contains operators');
       return negate(parseTests(state, json, loc, path, scope));
     default: {
       const operand = parseOperand(state, json, loc);
@@ -238,7 +263,7 @@ function parseList<T>(
 
 const singular = { entries: 'entry', attributes: 'attribute', tests: 'test', items: 'item' } as const;
 
-/** Records a fault and returns false if the count is outside of its limits. */
+/** Returns false and records a fault if the count is out of range. */
 function checkCount(
   state: ParseState,
   loc: Loc,
@@ -246,27 +271,28 @@ function checkCount(
   [min, max]: Dialect['entries'],
   what: keyof typeof singular,
 ): boolean {
-  if (count < min) addFault(state, loc, 'too_short', `must have at least ${min} ${min === 1 ? singular[what] : what}`);
-  if (count > max) addFault(state, loc, 'too_long', `must have at most ${max} ${what}`);
+  if (count < min)
+    addFault(state, loc, 'too_short', `must contain at least ${min} ${min === 1 ? singular[what] : what}`);
+  if (count > max) addFault(state, loc, 'too_long', `must contain at most ${max} ${what}`);
   return count >= min && count <= max;
 }
 
-/** Counts one node more. Returns false beyond the limit, and records a fault at the first node beyond it. */
+/** Counts one more node. Returns false if the limit is exceeded, and records a fault the first time. */
 function countNode(state: ParseState, loc: Loc): boolean {
   const { maxNodes } = state.dialect;
   state.nodeCount += 1;
   if (state.nodeCount === maxNodes + 1)
-    addFault(state, loc, 'value', `must have at most ${maxNodes} conditions and tests in total`);
+    addFault(state, loc, 'value', `must contain at most ${maxNodes} conditions and tests in total`);
   return state.nodeCount <= maxNodes;
 }
 
-/** Attributes are inserted anew each time a text is compared with, so a rule may have few of them. */
+/** Attributes are inserted into the text for every comparison, so the number of templates in a rule is limited. */
 function countTemplates(state: ParseState, pieces: readonly (string | Attribute)[], loc: Loc): boolean {
   const { maxTextTemplates } = state.dialect;
   const before = state.templateCount;
   state.templateCount += pieces.filter((piece) => typeof piece !== 'string').length;
   if (before <= maxTextTemplates && state.templateCount > maxTextTemplates)
-    addFault(state, loc, 'value', `must have at most ${maxTextTemplates} templates inside other text in total`);
+    addFault(state, loc, 'value', `must contain at most ${maxTextTemplates} templates embedded in other text in total`);
   return state.templateCount <= maxTextTemplates;
 }
 

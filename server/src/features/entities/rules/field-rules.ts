@@ -1,4 +1,4 @@
-// Owns field rules: parses them from a schema's properties, and finds those that apply to a value.
+// Parses field rules from a schema's properties, and finds the rules that apply to a value.
 import type { Fault, Loc } from './conditions.ts';
 import { type Parsed, parseRules, type RuleOrigin, type Rules } from './grammar.ts';
 import type { SchemaProperties, SchemaProperty } from './properties.ts';
@@ -10,15 +10,15 @@ type FieldOperation = 'create' | 'read' | 'update';
 export type FieldRules = Readonly<Record<FieldOperation, FieldRuleTree>>;
 
 /**
- * The rules of one field, and the fields inside it that have rules. Arrays add nothing to a path: `lines.sku` is a property
- * of each element, and a rule of `items` is one of the array itself.
+ * A field's rules, and the fields inside it that have rules. Arrays add nothing to a path. `lines.sku` is a property of
+ * each element, and a rule on `items` applies to the array itself.
  */
 export interface FieldRuleTree {
   readonly rules: readonly Rule[];
   readonly inner: ReadonlyMap<string, FieldRuleTree>;
 }
 
-/** `properties` are those at `loc`. Field rules may name any field of the schema. */
+/** `properties` are the properties at `loc`. Field rules may name any field in the schema. */
 export function parseFieldRules(
   properties: SchemaProperties,
   loc: Loc,
@@ -73,9 +73,10 @@ function findOrAddNode(root: Node, names: readonly string[]): Node {
 export const noFieldRules: FieldRules = buildFieldRules([]);
 
 /**
- * The rules that must all allow the whole value at a path: the rule of the field itself or of its closest ancestor that
- * has one, and the rules of every field inside. With rules on `address` and `address.zip`, the path `address` is governed
- * by both, `address.zip` by its own, `address.city` by that of `address`. No rules: only the entity's rule applies.
+ * The rules that must all allow the whole value at a path: the field's own rule or, if it has none, its closest
+ * ancestor's rule, and the rules of every field inside it. With rules on `address` and `address.zip`, both govern the
+ * path `address`, while `address.zip` is governed by its own rule, and `address.city` by the rule on `address`. If the
+ * list is empty, only the entity's rule applies.
  */
 export function findGoverningRules(
   fieldRules: FieldRules,
@@ -93,7 +94,7 @@ export function findGoverningRules(
   return [...closest, ...listInnerRules(tree)];
 }
 
-/** Whether fields inside of the one at a path have rules. */
+/** Whether any field inside the field at a path has rules. */
 export function hasRulesInside(fieldRules: FieldRules, names: readonly string[], operation: FieldOperation): boolean {
   const follow = (tree: FieldRuleTree | undefined, name: string) => tree?.inner.get(name);
   return (names.reduce(follow, fieldRules[operation] as FieldRuleTree | undefined)?.inner.size ?? 0) > 0;

@@ -1,4 +1,4 @@
-// Tests of the grammar of rules (docs/api/rules.md#grammar): every form, every limit, and the location of each fault.
+// Tests the rule grammar (docs/api/rules.md#grammar): every form, every limit, and the location of each fault.
 import { describe, expect, it } from 'vitest';
 import { parseRule, parseRules } from './grammar.ts';
 import type { SchemaProperties } from './properties.ts';
@@ -76,6 +76,17 @@ describe('parseRule', () => {
     ['half of a surrogate pair', { id: '\ud83d' }, 'id'],
     ['a number that is not finite', { 'data.price': Number.POSITIVE_INFINITY }, 'data.price'],
   ])('refuses %s', (_, json, path) => expect(faultsOf(json)).toEqual([[path, 'rule_syntax']]));
+
+  it('names the prefix that a field lacks', () => {
+    const messageOf = (json: unknown) => {
+      const parsed = parseRule(json, [], fields);
+      return 'faults' in parsed ? parsed.faults[0]?.msg : undefined;
+    };
+    expect(messageOf({ owner: '{{user.email}}' })).toBe(
+      'must be data.owner, because the names of record fields start with data',
+    );
+    expect(messageOf({ 'data.': 'a' })).toBe('must be a field name');
+  });
 
   it.each([
     ['at the top', { 'data.nope': 1 }, 'data.nope'],

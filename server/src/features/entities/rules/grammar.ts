@@ -1,4 +1,4 @@
-// Owns the grammar of rules: parses a schema's `rls` members, or returns every fault (docs/api/rules.md#grammar).
+// The rule grammar: parses a schema's `rls` members, or returns all faults (docs/api/rules.md#grammar).
 import { type Dialect, type Fault, type Loc, parseCondition } from './conditions.ts';
 import { parseOperand } from './operand.ts';
 import { findColumn, parseNames, type SchemaProperties } from './properties.ts';
@@ -34,7 +34,7 @@ export const ruleDialect: Dialect = {
   isLiteral: () => false,
 };
 
-/** Rules that are stored were saved under the limits of their time: a limit that was added later does not apply to them. */
+/** Limits that were introduced after a rule was stored do not apply to it. */
 export type RuleOrigin = 'new' | 'stored';
 
 const dialects: Readonly<Record<RuleOrigin, Dialect>> = {
@@ -42,17 +42,35 @@ const dialects: Readonly<Record<RuleOrigin, Dialect>> = {
   stored: { ...ruleDialect, maxTextTemplates: Number.POSITIVE_INFINITY },
 };
 
-/** Whether a rule in a document is missing: left out, null, empty. */
+/** Whether a rule in a document counts as missing, that is, absent, null or empty. */
 export const isMissing = (json: unknown): boolean =>
   json === undefined || json === null || json === '' || (isObject(json) && Object.keys(json).length === 0);
 
 export const rowOperations = ['create', 'read', 'update', 'delete'] as const;
 
-/** The operations on records for which an entity's `rls` has no rule. */
+/** The record operations for which an entity's `rls` has no rule. */
 export function listMissingRules(rls: unknown): (typeof rowOperations)[number][] {
   const declared: Readonly<Record<string, unknown>> = isObject(rls) ? rls : {};
   const hasRule = (operation: string) => Object.hasOwn(declared, operation) && !isMissing(declared[operation]);
   return rowOperations.filter((operation) => !hasRule(operation) && (operation === 'read' || !hasRule('write')));
+}
+
+/** The record operations whose rule is `true`, so everybody may perform them, even without signing in. */
+export function listOpenRules(rls: unknown): (typeof rowOperations)[number][] {
+  const declared: Readonly<Record<string, unknown>> = isObject(rls) ? rls : {};
+  const missing = listMissingRules(rls);
+  const ruleOf = (operation: string) =>
+    isMissing(declared[operation]) && operation !== 'read' ? declared.write : declared[operation];
+  return rowOperations.filter((operation) => !missing.includes(operation) && ruleOf(operation) === true);
+}
+
+/**
+ * The rule that a document declares for an operation, by itself or as `write`. Undefined if there is none.
+ */
+export function findDeclaredRule(rls: unknown, operation: keyof Rules): unknown {
+  if (!isObject(rls)) return undefined;
+  const find = (name: string) => (Object.hasOwn(rls, name) && !isMissing(rls[name]) ? rls[name] : undefined);
+  return find(operation) ?? (operation === 'read' || operation === 'update_check' ? undefined : find('write'));
 }
 
 export type Parsed<T> = T | { readonly faults: readonly Fault[] };
@@ -70,7 +88,7 @@ export function parseRule(
   return 'faults' in parsed ? parsed : { rule: parsed.condition };
 }
 
-/** The rules of an entity, or of one of its fields. A missing field rule means that only the entity's rule applies. */
+/** The rules for an entity or one of its fields. If a field has no rule, only the entity's rule applies. */
 export interface Rules {
   readonly create: Rule;
   readonly read: Rule;
@@ -92,7 +110,7 @@ const operationNames = {
   field: ['create', 'read', 'update', 'write'],
 };
 
-/** Parses an `rls` member. `write` is the default of create, update and delete. */
+/** Parses an `rls` member. `write` is the default for create, update and delete. */
 export function parseRules(
   json: unknown,
   loc: Loc,

@@ -1,4 +1,5 @@
-// Owns operands, the values that a rule compares with: plain values, and templates that insert the principal's attributes.
+// Operands, the values that a rule compares with: plain values, and templates that insert the principal's
+// attributes.
 import type { SignedIn } from '../../../core/auth/principal.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { countTextSteps, type StepBudget, spendSteps } from './budget.ts';
@@ -12,16 +13,16 @@ export function parseOperand(json: unknown): Operand | string {
   if (typeof json === 'number')
     return Number.isFinite(json) ? { kind: 'value', value: json } : 'must be a finite number';
   if (typeof json !== 'string') return 'must be a string, a number, a boolean, null or a template';
-  if (!isStorableText(json)) return "contains characters that can't be stored";
+  if (!isStorableText(json)) return 'must be valid Unicode text without NUL characters';
   return parseTemplate(json);
 }
 
-// Splitting by a pattern with one group returns the templates' inner text at the odd positions:
-// 'x-{{user.id}}!' → ['x-', 'id', '!'].
+// Splitting by a pattern with one group puts each template's inner text at an odd position, so 'x-{{user.id}}!' becomes
+// ['x-', 'id', '!'].
 function parseTemplate(text: string): Operand | string {
   const parts = text.split(templatePattern);
   if (parts.some((part, at) => at % 2 === 0 && part.includes('{{'))) {
-    return 'a template is one of {{user.id}}, {{user.email}}, {{user.full_name}}, {{user.role}}, {{user.data.<name>}}';
+    return 'must contain only the templates {{user.id}}, {{user.email}}, {{user.full_name}}, {{user.role}} and {{user.data.<name>}}';
   }
   if (parts.length === 1) return { kind: 'value', value: text };
   const pieces = parts.map((part, at) => (at % 2 === 0 ? part : toAttribute(part))).filter((piece) => piece !== '');
@@ -54,7 +55,7 @@ export function readAttribute(principal: SignedIn | undefined, attribute: Attrib
   return Object.hasOwn(principal.data, attribute.name) ? (principal.data[attribute.name] ?? undefined) : undefined;
 }
 
-/** The operand's value for this principal. Returns undefined (unknown) if an attribute is unknown. */
+/** The operand's value for this principal, or undefined (unknown) if an attribute is unknown. */
 export function resolveOperand(operand: Operand, principal: SignedIn | undefined, budget?: StepBudget): unknown {
   if (operand.kind === 'value') return operand.value;
   if (operand.kind === 'attribute') return readAttribute(principal, operand.attribute);

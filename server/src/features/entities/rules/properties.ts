@@ -1,7 +1,7 @@
-// Owns which paths a rule or a query may name: the properties that a schema document declares, and automatic columns.
+// The paths that a rule or query may name: the properties that a schema document declares, and automatic columns.
 import { type Column, columns, type Path } from './rule.ts';
 
-/** The parts of a property of a schema document that rules need. */
+/** The parts of a schema document's property that rules need. */
 export interface SchemaProperty {
   readonly type?: string | readonly string[] | undefined;
   readonly properties?: SchemaProperties | undefined;
@@ -13,7 +13,7 @@ export type SchemaProperties = Readonly<Record<string, SchemaProperty>>;
 
 const namePattern = /^[A-Za-z_]\w{0,63}$/;
 
-/** Parses names joined by dots: `address.zip`. Returns undefined if one is not a valid name. */
+/** Parses dot-separated names, such as `address.zip`. Returns undefined if one of them is not a valid name. */
 export function parseNames(text: string): readonly string[] | undefined {
   const names = text.split('.');
   return names.every((each) => namePattern.test(each)) ? names : undefined;
@@ -21,10 +21,13 @@ export function parseNames(text: string): readonly string[] | undefined {
 
 export const findColumn = (text: string): Column | undefined => columns.find((column) => column === text);
 
-/** As rules name a path: `created_by`, `data.address.zip`. */
+/** Formats a path as it appears in rules, such as `created_by` or `data.address.zip`. */
 export const formatPath = (path: Path): string => path.column ?? `data.${path.names.join('.')}`;
 
-/** Follows names from property to property. `'open'`: they lead into an object whose properties are not declared. */
+/**
+ * Follows names from property to property. Returns `'open'` if they refer to part of an object whose properties are not
+ * declared.
+ */
 export function findProperty(
   properties: SchemaProperties | 'open',
   names: readonly string[],
@@ -40,7 +43,7 @@ export function findProperty(
   return property;
 }
 
-/** The properties of the array elements that `$elemMatch` looks at. */
+/** The properties of the array elements that `$elemMatch` tests. */
 export function findElementProperties(properties: SchemaProperties | 'open', path: Path): SchemaProperties | 'open' {
   const property = path.column === undefined ? findProperty(properties, path.names) : {};
   if (property === undefined || property === 'open' || property.items === undefined) return 'open';

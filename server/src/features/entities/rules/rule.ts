@@ -1,4 +1,4 @@
-// Owns the parsed form of rules and queries, and the form of the records they are evaluated on.
+// The parsed form of rules and queries, and the form of the records they are evaluated on.
 
 /** A record with its automatic columns and its data. Dates are ISO text with milliseconds and `Z`. */
 export interface DataRecord {
@@ -11,10 +11,10 @@ export interface DataRecord {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Null is unknown. Only true allows. */
+/** Null means unknown. Only true allows the operation. */
 export type Verdict = boolean | null;
 
-/** A rule that has the same verdict on every record. `everyone` includes anonymous callers. */
+/** A rule with the same verdict on every record. `everyone` includes anonymous callers. */
 export type ConstantRule = 'missing' | 'everyone' | 'signed_in' | 'nobody';
 
 export type Rule = ConstantRule | Condition;
@@ -30,7 +30,7 @@ export interface UserCondition {
   readonly operand: Operand;
 }
 
-/** `$ne`, `$nin`, `$exists: false` and `$not` are parsed to a `nor` of the opposite test. */
+/** `$ne`, `$nin`, `$exists: false` and `$not` are parsed as a `nor` of the opposite test. */
 export type Test =
   | { readonly op: 'eq' | Comparator; readonly operand: Operand }
   | { readonly op: 'in' | 'all'; readonly operands: OperandList }
@@ -45,22 +45,27 @@ export const columns = ['id', 'created_by', 'created_by_id', 'created_date', 'up
 
 export type Column = (typeof columns)[number];
 
-/** An automatic column, or property names that lead into the data (inside `$elemMatch`: into the element). */
+/**
+ * An automatic column, or the property names on the path to a value in the data. Inside `$elemMatch`, the path starts
+ * at the element.
+ */
 export type Path = { readonly column: Column } | { readonly column?: never; readonly names: readonly string[] };
 
-/** An attribute of the principal: a built-in one, or `data.<name>`. */
+/** A principal attribute, either built-in or `data.<name>`. */
 export type Attribute =
   | { readonly builtIn: 'id' | 'email' | 'full_name' | 'role' }
   | { readonly builtIn?: never; readonly name: string };
 
-/** The operands of a list. Scalars are a set, in which a value is found without comparing it with each of them. */
+/** A list of operands. Scalars are kept in a set, so a lookup does not compare the value with each of them. */
 export interface OperandList {
   readonly scalars: ReadonlySet<unknown>;
   /** Templates and, in queries, arrays and objects. */
   readonly others: readonly Operand[];
 }
 
-/** What a test compares with: a value, an attribute, or text with attributes in it (`"x-{{user.id}}"`). */
+/**
+ * The value that a test compares with: a constant, an attribute, or text that contains attributes (`"x-{{user.id}}"`).
+ */
 export type Operand =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'attribute'; readonly attribute: Attribute }

@@ -1,7 +1,8 @@
-// Owns comparing JSON values: equality by value, order by code points. With a budget, comparing counts its steps.
+// Compares JSON values: equality by value, and order by code point. If there is a budget, comparisons count their
+// steps.
 import { countTextSteps, type StepBudget, spendSteps } from './budget.ts';
 
-/** Listing the names of an object and looking them up in another takes longer than comparing scalars. */
+/** Listing an object's names and looking them up in another object takes longer than comparing scalars. */
 const stepsPerName = 8;
 
 /** -0 equals 0. The order of an object's names does not matter. */
@@ -21,18 +22,18 @@ export function isEqual(a: unknown, b: unknown, budget?: StepBudget): boolean {
 const countEqualitySteps = (wanted: unknown): number =>
   typeof wanted === 'string' ? countTextSteps(wanted.length) : 1;
 
-/** Whether the value, or an element if it is an array, is the wanted one. A missing value counts as null. */
+/** Whether the value equals the wanted value or, if it is an array, contains it. A missing value counts as null. */
 export function equalsOrContains(value: unknown, wanted: unknown, budget?: StepBudget): boolean {
   if (!Array.isArray(value)) return isEqual(value ?? null, wanted, budget);
   if (!isScalarValue(wanted)) {
     return isEqual(value, wanted, budget) || value.some((element) => isEqual(element, wanted, budget));
   }
-  // `includes` looks at eight elements in the time of one step.
+  // `includes` checks eight elements in the time that one step takes.
   spendSteps(budget, (1 + (value.length >> 3)) * countEqualitySteps(wanted));
   return value.includes(wanted);
 }
 
-/** Whether the value, or an element if it is an array, is one of the scalars. */
+/** Whether the value or, if it is an array, one of its elements is one of the scalars. */
 export function isOneOf(value: unknown, scalars: ReadonlySet<unknown>, budget: StepBudget): boolean {
   if (!Array.isArray(value)) return scalars.has(value ?? null);
   spendSteps(budget, value.length);
@@ -40,13 +41,16 @@ export function isOneOf(value: unknown, scalars: ReadonlySet<unknown>, budget: S
   return false;
 }
 
-/** Whether every one of the scalars is the value or, if it is an array, an element. */
+/** Whether each scalar equals the value or, if the value is an array, is one of its elements. */
 export function includesAll(value: unknown, scalars: ReadonlySet<unknown>, budget: StepBudget): boolean {
   for (const scalar of scalars) if (!equalsOrContains(value, scalar, budget)) return false;
   return true;
 }
 
-/** Like PostgreSQL's collation "C" on UTF-8. JavaScript's own order would put U+1F600 (two surrogates) before U+FF21. */
+/**
+ * Orders strings like PostgreSQL's collation "C" on UTF-8. JavaScript's own order would put U+1F600 (two surrogates)
+ * before U+FF21.
+ */
 export function compareCodePoints(a: string, b: string, budget?: StepBudget): number {
   const shared = Math.min(a.length, b.length);
   spendSteps(budget, countTextSteps(shared));
@@ -60,7 +64,9 @@ export function compareCodePoints(a: string, b: string, budget?: StepBudget): nu
 
 const toSortRank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
-/** Follows names through objects. Returns undefined if a name is missing, or on the way there is an array or a scalar. */
+/**
+ * Follows names through objects. Returns undefined if a name is missing, or if the path contains an array or a scalar.
+ */
 export function findValue(data: Readonly<Record<string, unknown>>, names: readonly string[]): unknown {
   let value: unknown = data;
   for (const name of names) {

@@ -1,13 +1,13 @@
-// Owns the choices of a field (`enum`). A value is looked up among them, not compared with each: a request may have 150,000
-// values, and a field 200 choices.
+// A field's choices (`enum`). A value is looked up in a set instead of being compared with each choice, because a
+// request may have 150,000 values and a field 200 choices.
 import canonicalize from 'canonicalize';
 import { isScalarValue } from '../rules/values.ts';
 
 export interface Choices {
   readonly scalars: ReadonlySet<unknown>;
-  /** Arrays and objects, as canonical JSON. */
+  /** Arrays and objects as canonical JSON. */
   readonly others: ReadonlySet<string>;
-  /** For messages. */
+  /** The list of choices, for use in messages. */
   readonly description: string;
 }
 
@@ -20,7 +20,7 @@ export function createChoices(values: readonly unknown[]): Choices {
 
 const maxDescriptionLength = 500;
 
-/** `"low", "high"`. Many or long choices are cut: `"a", "b" and 198 more`. */
+/** Lists the choices, such as `"low", "high"`. A long list is truncated, as in `"a", "b" and 198 more`. */
 function describe(choices: readonly string[]): string {
   const shown: string[] = [];
   let length = 0;
@@ -39,7 +39,7 @@ export const countChoices = ({ scalars, others }: Choices): number => scalars.si
 export const hasChoice = ({ scalars, others }: Choices, value: unknown): boolean =>
   isScalarValue(value) ? scalars.has(value) : others.size > 0 && others.has(toText(value));
 
-/** A number that is too large has no canonical JSON. No choice has one, and neither has a value that can be stored. */
+/** Numbers that are too large have no canonical JSON, but they never occur in choices or storable values. */
 function toText(value: unknown): string {
   try {
     return canonicalize(value) ?? '';

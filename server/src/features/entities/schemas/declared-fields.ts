@@ -1,14 +1,14 @@
-// Owns which parts of stored data a schema declares. Values of removed fields stay stored but hidden
+// Picks the parts of stored data that a schema declares. Values of removed fields stay stored but hidden
 // (docs/api/entities.md#put-a-schema).
 import { isObject } from '../rules/values.ts';
 import type { Field, Fields } from './field.ts';
 
 type FieldMap = Fields['fields'];
 
-/** The declared fields of an object, each with the declared parts of its value, in the order of the schema. */
+/** An object's declared fields, each with the declared parts of its value, in schema order. */
 export function pickDeclaredFields(fields: FieldMap, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
-  // A list may have 75,000 objects with few fields each, of 200 that are declared.
+  // A list may contain 75,000 objects that each have only a few of 200 declared fields.
   const isSparse = Object.keys(data).length * 4 < fields.size;
   for (const [name, field] of isSparse ? listPresentFields(fields, data) : fields) {
     const value = Object.hasOwn(data, name) ? pickDeclaredValue(field, data[name]) : undefined;
@@ -36,7 +36,10 @@ function getPlacedFields(fields: FieldMap): ReadonlyMap<string, PlacedField> {
   return placed;
 }
 
-/** A value of another type than the schema now has stays readable, except an object whose names are no longer declared. */
+/**
+ * A value whose type differs from the current schema stays readable, unless it is an object whose names are no longer
+ * declared.
+ */
 function pickDeclaredValue(field: Field, value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = field.types.includes('array') ? field.items : field;
@@ -49,7 +52,7 @@ function pickDeclaredValue(field: Field, value: unknown): unknown {
   return field.types.includes('object') ? value : undefined;
 }
 
-/** The paths that the new schema no longer declares: `address.zip`. */
+/** The paths that the new schema no longer declares, such as `address.zip`. */
 export const listRemovedFields = (before: FieldMap, after: FieldMap, path: readonly string[] = []): string[] =>
   [...before].flatMap(([name, field]) => {
     const [now, at] = [after.get(name), [...path, name]];

@@ -1,4 +1,4 @@
-// Tests of schema documents, the validation of values, and keys (docs/api/entities.md#schema-document).
+// Tests schema documents, value validation, and keys (docs/api/entities.md#schema-document).
 import { describe, expect, it } from 'vitest';
 import { pickDeclaredFields } from './declared-fields.ts';
 import { parseSchema } from './document.ts';
@@ -23,7 +23,7 @@ describe('patterns', () => {
     const before = performance.now();
     for (let n = 0; n < 100; n += 1)
       for (const source of [...large, longest]) expect(compilePattern(source)).toBeUndefined();
-    expect(performance.now() - before).toBeLessThan(20_000); // compiling the longest takes half a second each time
+    expect(performance.now() - before).toBeLessThan(20_000); // compiling the longest would take half a second each time
     for (const source of ['a{900}', '[(]{30}', '\\Q(((\\E', '[[:alpha:]]{20}', '(?:a{10}){10}', '\\({10}', '[]({]a'])
       expect(compilePattern(source)).toBeDefined();
   });
@@ -301,7 +301,7 @@ describe('keys', () => {
   it('change only in the rows that differ', () => {
     const changes = (before: object, after: object) => diffKeys(keys, record(before), record(after));
     const { removed, added } = changes({ owner: 'a', tags: ['x', 'y'] }, { owner: 'b', tags: ['y', 'x'] });
-    expect(removed.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']); // the whole array has a row too
+    expect(removed.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']); // the whole array also has a row
     expect(added.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']);
     expect(changes({ owner: 'a' }, { owner: 'a', a: 'new' })).toEqual({ removed: [], added: [] });
   });

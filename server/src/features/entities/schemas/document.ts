@@ -1,5 +1,6 @@
-// Owns parsing schema documents (docs/api/entities.md#schema-document): strict, all faults at once. Unknown keywords are
-// refused, because callers would rely on a keyword or rule that has no effect.
+// Parses schema documents (docs/api/entities.md#schema-document). Parsing is strict and reports all faults
+// together. Unknown keywords are rejected, because callers would otherwise rely on a keyword or rule that has no
+// effect.
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { noFieldRules, parseFieldRules } from '../rules/field-rules.ts';
@@ -35,7 +36,9 @@ export const maxUnique = 5;
 export const maxUniqueFields = 3;
 const maxPatternCost = 5_000;
 
-/** Returns the parsed schema, or all faults of the document. The documents of one request share a pattern budget. */
+/**
+ * Returns the parsed schema, or all faults in the document. Documents parsed in one request may share a pattern budget.
+ */
 export function parseSchema(
   json: unknown,
   loc: Loc,
@@ -61,7 +64,7 @@ export const documentKeywords = ['name', 'type', 'title', 'description', 'proper
 
 function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema | undefined {
   if (!isObject(json)) return addFault(state, loc, 'must be an object');
-  // A migration may have added rules to a stored document.
+  // Stored documents may exceed the limit, because a migration may have added rules to them.
   if (state.origin === 'new' && Buffer.byteLength(JSON.stringify(json)) > maxBytes)
     return addFault(state, loc, `must be at most ${maxBytes} bytes as JSON`);
   checkKeywords(json, documentKeywords, loc, state);
@@ -69,7 +72,7 @@ function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema
     addFault(state, [...loc, 'name'], `must match ${entityName.source}`);
   if (json.type !== undefined && json.type !== 'object') addFault(state, [...loc, 'type'], 'must be "object"');
   checkTexts(json, loc, state);
-  // Rules may name any field of the document. Faults of the fields themselves are recorded by parseFields.
+  // Rules may name any field in the document. parseFields records faults in the fields themselves.
   const properties = collectProperties(json.properties) ?? {};
   const inner = parseFields(json, loc, state, 1);
   return {
@@ -85,7 +88,7 @@ function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema
   };
 }
 
-/** Without rules, `User` is open to everyone who is signed in: apps expect that it can always be read and written. */
+/** Without rules, `User` is open to everyone who is signed in, because apps expect to be able to read and write it. */
 function parseRowRules(json: JsonObject, loc: Loc, properties: SchemaProperties, state: ParseState): Rules {
   const parsed = parseRules(json.rls, [...loc, 'rls'], properties, 'entity', state.origin);
   const rules = unwrap(parsed, state)?.rules ?? noRules;
@@ -115,7 +118,7 @@ function parseFields(json: JsonObject, loc: Loc, state: ParseState, depth: numbe
     for (const [name, property] of Object.entries(json.properties)) {
       state.propertyCount += 1;
       if (state.propertyCount === maxProperties + 1)
-        addFault(state, at, `must have at most ${maxProperties} properties in total`);
+        addFault(state, at, `must contain at most ${maxProperties} properties in total`);
       if (!fieldName.test(name)) addFault(state, [...at, name], `must have a name that matches ${fieldName.source}`);
       else if (reservedNames.has(name)) addFault(state, [...at, name], 'is a reserved name');
       else fields.set(name, parseField(property, [...at, name], state, depth));
@@ -126,11 +129,11 @@ function parseFields(json: JsonObject, loc: Loc, state: ParseState, depth: numbe
 
 function parseRequired(json: unknown, fields: ReadonlyMap<string, Field>, loc: Loc, state: ParseState): Set<string> {
   if (json === undefined) return new Set();
-  if (!Array.isArray(json)) addFault(state, loc, 'must be a list of names');
+  if (!Array.isArray(json)) addFault(state, loc, 'must be a list of property names');
   const names = Array.isArray(json) ? json : [];
   for (const [index, name] of names.entries()) {
     if (typeof name !== 'string' || !fields.has(name))
-      addFault(state, [...loc, index], 'must be the name of a property');
+      addFault(state, [...loc, index], 'must be the name of a declared property');
   }
   return new Set(names as string[]);
 }
@@ -154,7 +157,7 @@ function parseField(json: unknown, loc: Loc, state: ParseState, depth: number): 
   checkTexts(json, loc, state);
   const items = json.items === undefined ? undefined : parseItems(json.items, [...loc, 'items'], state, depth + 1);
   const properties = json.properties === undefined ? undefined : parseFields(json, loc, state, depth + 1);
-  // Nothing enforces `required` without `properties`. Stored documents may have it, from before it was refused.
+  // `required` has no effect without `properties`, but documents stored before it was rejected may still contain it.
   if (properties === undefined && state.origin === 'new')
     parseRequired(json.required, new Map(), [...loc, 'required'], state);
   const plain: Field = {
@@ -183,7 +186,11 @@ function parseTypes(json: unknown, loc: Loc, state: ParseState): { types: FieldT
   const nullable = Array.isArray(json) && json.includes('null');
   const isKnown = types.length + (nullable ? 1 : 0) === listed.length && new Set(listed).size === listed.length;
   if (!isKnown || types.length === 0)
-    addFault(state, loc, `must be one or more of ${Object.keys(keywordsByType).join(', ')}; a list may add null`);
+    addFault(
+      state,
+      loc,
+      `must be one of ${Object.keys(keywordsByType).join(', ')}, or a list of these types; a list can also contain null`,
+    );
   return { types: types.length > 0 ? types : ['string'], nullable };
 }
 
@@ -193,9 +200,9 @@ function parseBounds(json: JsonObject, loc: Loc, state: ParseState) {
   const [minLength, maxLength] = [count('minLength'), count('maxLength')];
   const [minimum, maximum] = [bound('minimum'), bound('maximum')];
   if ((minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY))
-    addFault(state, [...loc, 'minLength'], 'must be at most maxLength');
+    addFault(state, [...loc, 'minLength'], 'must not be greater than maxLength');
   if ((minimum ?? Number.NEGATIVE_INFINITY) > (maximum ?? Number.POSITIVE_INFINITY))
-    addFault(state, [...loc, 'minimum'], 'must be at most maximum');
+    addFault(state, [...loc, 'minimum'], 'must not be greater than maximum');
   const pattern = parsePattern(json.pattern, [...loc, 'pattern'], state);
   const format = json.format as FormatName | undefined;
   if (format !== undefined && !(typeof format === 'string' && Object.hasOwn(formats, format)))
@@ -210,9 +217,14 @@ function parsePattern(json: unknown, loc: Loc, state: ParseState): Pattern | und
   if (json === undefined || state.patternCost > maxPatternCost) return undefined;
   const pattern = typeof json === 'string' ? compilePattern(json) : undefined;
   if (pattern === undefined)
-    return addFault(state, loc, 'must be an RE2 pattern of at most 200 characters that is not too large');
+    return addFault(
+      state,
+      loc,
+      'must be an RE2 pattern of at most 200 characters that compiles to at most 1,000 instructions',
+    );
   state.patternCost += pattern.cost;
-  if (state.patternCost > maxPatternCost) addFault(state, loc, 'makes the patterns of this schema too large in total');
+  if (state.patternCost > maxPatternCost)
+    addFault(state, loc, "must be shorter or simpler, because this schema's patterns are too large in total");
   return pattern;
 }
 
@@ -220,7 +232,7 @@ function parseNumber(json: unknown, loc: Loc, state: ParseState, isCount: boolea
   if (json === undefined) return undefined;
   if (typeof json === 'number' && (isCount ? Number.isSafeInteger(json) && json >= 0 : Number.isFinite(json)))
     return json;
-  return addFault(state, loc, isCount ? 'must be an integer of at least 0' : 'must be a number');
+  return addFault(state, loc, isCount ? 'must be a non-negative integer' : 'must be a number');
 }
 
 function parseEnum(json: JsonObject, field: Field, loc: Loc, state: ParseState): Choices | undefined {
@@ -229,27 +241,28 @@ function parseEnum(json: JsonObject, field: Field, loc: Loc, state: ParseState):
   const isList = Array.isArray(choices) && choices.length > 0 && choices.length <= maxEnum;
   if (choices !== undefined && !isList) addFault(state, at, `must be a list of 1 to ${maxEnum} values`);
   const fits = isList && Array.isArray(names) && names.length === choices.length && names.every(isText);
-  if (names !== undefined && !fits) addFault(state, [...loc, 'enumNames'], 'must have a string for each value of enum');
+  if (names !== undefined && !fits)
+    addFault(state, [...loc, 'enumNames'], 'must contain one string for each `enum` value');
   if (!isList) return undefined;
-  if (countChoices(createChoices(choices)) < choices.length) addFault(state, at, 'must not repeat a value');
+  if (countChoices(createChoices(choices)) < choices.length) addFault(state, at, 'must not contain duplicate values');
   const values = choices.filter((choice) => choice !== null || !field.nullable);
   return createChoices(values.map((choice, index) => parseEmbeddedValue(field, choice, [...at, index], state)));
 }
 
-/** Validates a value inside the document (`default`, `enum`): a record must be able to have it. */
+/** Validates a value inside the document (`default`, `enum`). It must be a value that a record can have. */
 function parseEmbeddedValue(field: Field, value: unknown, loc: Loc, state: ParseState): unknown {
   const validation = { ...newValidation(), steps: state.patternBudget.steps };
   const checked = validateValue(field, value, loc, validation);
   state.patternBudget.steps = validation.steps;
   for (const fault of validation.faults) addFault(state, fault.loc, fault.msg);
-  if (validation.ignored.length > 0) addFault(state, loc, "contains a name that isn't a declared property");
+  if (validation.ignored.length > 0) addFault(state, loc, 'must contain only declared properties');
   return checked;
 }
 
 function parseUnique(json: unknown, { fields }: Fields, loc: Loc, state: ParseState): string[][] {
   if (json === undefined) return [];
   if (!Array.isArray(json) || json.length > maxUnique)
-    return addFault(state, loc, `must be at most ${maxUnique} lists of names`) ?? [];
+    return addFault(state, loc, `must be a list of at most ${maxUnique} lists of field names`) ?? [];
   for (const [index, list] of json.entries()) {
     const names: unknown[] = Array.isArray(list) ? list : [];
     const isList = names.length > 0 && names.length <= maxUniqueFields && new Set(names).size === names.length;
@@ -257,11 +270,11 @@ function parseUnique(json: unknown, { fields }: Fields, loc: Loc, state: ParseSt
       addFault(
         state,
         [...loc, index],
-        `must be 1 to ${maxUniqueFields} different names of fields that aren't arrays or objects`,
+        `must contain 1 to ${maxUniqueFields} distinct field names; array and object fields aren't allowed`,
       );
   }
   const spelled = json.map((list) => JSON.stringify(list));
-  if (new Set(spelled).size !== spelled.length) addFault(state, loc, 'must not repeat a list');
+  if (new Set(spelled).size !== spelled.length) addFault(state, loc, 'must not contain duplicate lists');
   return json as string[][];
 }
 
@@ -284,7 +297,7 @@ const isText = (value: unknown): boolean => typeof value === 'string' && isStora
 function checkKeywords(json: JsonObject, keywords: readonly string[], loc: Loc, state: ParseState): void {
   for (const keyword of Object.keys(json))
     if (!keywords.includes(keyword))
-      addFault(state, [...loc, keyword], `is not a keyword here; use ${keywords.join(', ')}`);
+      addFault(state, [...loc, keyword], `is not a supported keyword here; use ${keywords.join(', ')}`);
 }
 
 function addFault(state: ParseState, loc: Loc, msg: string, type = 'schema_syntax'): undefined {

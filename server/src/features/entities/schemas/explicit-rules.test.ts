@@ -1,5 +1,6 @@
-// Tests of migration 0023, which writes into existing schemas what a missing rule meant: everyone who is signed in. Every
-// statement of it leaves a migrated database as it is, so it can run again here, on schemas stored as they were before.
+// Tests migration 0023, which adds an explicit rule to existing schemas wherever a missing rule used to allow everyone
+// who was signed in. Its statements leave a migrated database unchanged, so it can run again here, on schemas stored in
+// the old form.
 import { readFile } from 'node:fs/promises';
 import { CompiledQuery } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
@@ -17,7 +18,10 @@ const ann = await world.appUserToken(app, await world.appUser(app, 'ann@example.
 const signedIn = { user_condition: { id: '{{user.id}}' } };
 const isAdmin = { user_condition: { role: 'admin' } };
 
-/** What was stored, and the rules that it must have afterwards. Undefined: the schema is not changed. */
+/**
+ * The stored document, and the rules it must have after the migration. The rules are undefined if the schema must not
+ * change.
+ */
 const stored: Record<string, { document: object; rls: object | undefined }> = {
   None: {
     document: { properties: { b: {}, a: {} } },
@@ -46,7 +50,7 @@ const stored: Record<string, { document: object; rls: object | undefined }> = {
 async function runMigration(): Promise<void> {
   const file = new URL('../../../../migrations/0023_explicit_rules.sql', import.meta.url);
   const text = await readFile(file, 'utf8');
-  await world.db.executeQuery(CompiledQuery.raw(text)); // several statements in one message are one transaction
+  await world.db.executeQuery(CompiledQuery.raw(text)); // statements in one message form one transaction
 }
 
 const listSchemas = () =>
@@ -76,7 +80,7 @@ it('adds a rule to each operation without one, and keeps everything else in its 
   }
 });
 
-it('increments the revision of each app once, so that no process uses the documents from before', async () => {
+it('increments the revision of each app once, so no process uses the documents from before', async () => {
   const { revision } = await world.db
     .selectFrom('apps')
     .where('id', '=', app.id)

@@ -1,12 +1,12 @@
-// Owns describing the fields of a schema to the search for openings (rules/openings.ts): which values each of them accepts.
+// Describes which values each schema field accepts, for the search for openings (rules/openings/openings.ts).
 import { StepBudgetExceeded } from '../rules/budget.ts';
-import type { FieldShape, ObjectShape } from '../rules/opening-values.ts';
+import type { FieldShape, ObjectShape } from '../rules/openings/values.ts';
 import type { Choices } from './choices.ts';
 import type { Field, Fields } from './field.ts';
 import type { FormatName } from './formats.ts';
 import { type Validation, validateValue } from './values.ts';
 
-/** The values share the pattern budget of the validation. If it is exceeded, StepBudgetExceeded is thrown. */
+/** All values share the validation's pattern budget. Throws StepBudgetExceeded if it is used up. */
 export const describeFields = ({ fields, required }: Fields, validation: Validation): ObjectShape => ({
   fields: new Map([...fields].map(([name, field]) => [name, describeField(field, validation)])),
   required,

@@ -1,4 +1,4 @@
-// Owns the parsed form of a schema document (docs/api/entities.md#schema-document), by which values are validated.
+// The parsed form of a schema document (docs/api/entities.md#schema-document), which is used to validate values.
 import type { FieldRules } from '../rules/field-rules.ts';
 import type { Rules } from '../rules/grammar.ts';
 import type { SchemaProperties } from '../rules/properties.ts';
@@ -8,7 +8,7 @@ import type { Pattern } from './pattern.ts';
 
 export type FieldType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
 
-/** The fields of an object, and which of them it must have. */
+/** An object's fields, and the names of the required fields. */
 export interface Fields {
   readonly fields: ReadonlyMap<string, Field>;
   readonly required: ReadonlySet<string>;
@@ -16,7 +16,7 @@ export interface Fields {
 
 export interface Field {
   readonly types: readonly FieldType[];
-  /** Null is an allowed value. */
+  /** Whether null is an allowed value. */
   readonly nullable: boolean;
   readonly enum?: Choices;
   readonly default?: unknown;
@@ -27,7 +27,7 @@ export interface Field {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly items?: Field;
-  /** Undefined: any fields are allowed. */
+  /** Undefined means that any fields are allowed. */
   readonly properties?: Fields;
 }
 
@@ -35,16 +35,16 @@ export interface EntitySchema extends Fields {
   readonly name: string;
   readonly unique: readonly (readonly string[])[];
   readonly rules: Rules;
-  /** The member `rls` of the document, from which `rules` were parsed. */
+  /** The document's `rls` member, from which `rules` were parsed. */
   readonly rls: unknown;
   readonly fieldRules: FieldRules;
-  /** The size of all its patterns together. */
+  /** The total size of the schema's patterns. */
   readonly patternCost: number;
-  /** The properties of the document, which rules and queries may name. */
+  /** The document's properties, which rules and queries may name. */
   readonly properties: SchemaProperties;
 }
 
-/** The fields that every record has without declaring them. */
+/** The fields that every record has, although its schema does not declare them. */
 export const automaticFieldNames: readonly string[] = [
   'id',
   'created_date',

@@ -1,4 +1,4 @@
-// Owns the values of `format` in schemas (docs/api/entities.md#schema-document), each with its fault type.
+// The `format` values in schemas (docs/api/entities.md#schema-document), each with its fault type.
 import { isIPv4, isIPv6 } from 'node:net';
 import { parseTime } from '../../../kit/text.ts';
 import { compilePattern, estimateCompileSteps } from './pattern.ts';
@@ -6,7 +6,7 @@ import { compilePattern, estimateCompileSteps } from './pattern.ts';
 interface Format {
   readonly fault: string;
   accepts(text: string): boolean;
-  /** The cost of the check, where it counts against the pattern budget. */
+  /** The cost of the check, if it counts against the pattern budget. */
   countSteps?(text: string): number;
 }
 
@@ -36,7 +36,7 @@ const formatsByName = {
   ipv6: passesCheck((text) => isIPv6(text) && !text.includes('%')),
   uuid: matchesPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i),
   regex: { ...passesCheck((text) => compilePattern(text) !== undefined), countSteps: estimateCompileSteps },
-  // Hints for forms, which show an upload or an editor. Any text is accepted.
+  // Hints for forms, which show a file upload or an editor. Any text is accepted.
   file: anyText,
   richtext: anyText,
 } satisfies Record<string, Format>;

@@ -1,13 +1,14 @@
-// Owns measuring the impact of a new schema: how many existing records violate it, and what its rules open to callers who
-// had no access before, by looking at existing records and by reasoning on the rules.
+// Measures the impact of a new schema: the number of existing records that violate it, and the access that its
+// rules open to callers who had none before. Openings are found by checking existing records and by reasoning about the
+// rules.
 import type { Principal } from '../../../core/auth/principal.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { countHold, usedMs } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import { newStepBudget, type StepBudget, StepBudgetExceeded } from '../rules/budget.ts';
-import { evaluate } from '../rules/evaluate.ts';
-import { anonymousCaller, anyUser } from '../rules/opening-callers.ts';
-import { mayOpenFields } from '../rules/opening-fields.ts';
+import { evaluate } from '../rules/decision/evaluate.ts';
+import { anonymousCaller, anyUser } from '../rules/openings/callers.ts';
+import { mayOpenFields } from '../rules/openings/fields.ts';
 import {
   type CallerKind,
   callerKinds,
@@ -15,7 +16,7 @@ import {
   type Opening,
   type OpeningOperation,
   openingOperations,
-} from '../rules/openings.ts';
+} from '../rules/openings/openings.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { listRemovedFields } from './declared-fields.ts';
 import type { EntitySchema } from './field.ts';
@@ -25,7 +26,7 @@ import { newValidation, type Validation, validateValue } from './values.ts';
 
 const sampleSize = 1_000;
 
-/** A stored record (`record_id`), or one that could be stored (`record`). */
+/** An operation that becomes open, with a stored record (`record_id`) or a possible record (`record`) as an example. */
 interface NewlyOpen {
   readonly operation: OpeningOperation;
   readonly example: Omit<Opening, 'record'> & {
@@ -45,9 +46,11 @@ export interface Impact {
 export async function measureImpact(
   db: Db,
   access: AppAccess,
-  before: EntitySchema | undefined,
-  after: EntitySchema,
-  records: number,
+  {
+    before,
+    after,
+    records,
+  }: { readonly before: EntitySchema | undefined; readonly after: EntitySchema; readonly records: number },
   now: Date,
 ): Promise<{ impact: Impact; partial: string[] }> {
   const fields_removed = before === undefined ? [] : listRemovedFields(before.fields, after.fields);
@@ -63,7 +66,7 @@ export async function measureImpact(
 
 const letsAnonymousIn = ({ app }: AppAccess): boolean => app.public_settings === 'public_without_login';
 
-/** By operation. */
+/** The openings found so far, keyed by operation. */
 type Found = ReadonlyMap<OpeningOperation, NewlyOpen>;
 
 async function sampleRecords(
@@ -75,7 +78,7 @@ async function sampleRecords(
 ) {
   const principals = samplePrincipals.filter(([kind]) => callers.includes(kind));
   const found = new Map<OpeningOperation, NewlyOpen>();
-  // One budget for matching patterns and one for evaluating rules, for all records together.
+  // All records share one budget for matching patterns and one for evaluating rules.
   const validation = newValidation();
   const budget = newStepBudget();
   let violating_records = 0;
@@ -93,7 +96,7 @@ async function sampleRecords(
   return { violating_records, found, isComplete: validation.steps >= 0 && budget.steps >= 0 };
 }
 
-/** Spends the pattern budget of the validation, and replaces its faults. */
+/** Draws on the validation's pattern budget and replaces its faults. */
 function validateRecord(
   { fields, required }: EntitySchema,
   { data }: DataRecord,
@@ -110,7 +113,8 @@ function validateRecord(
   return 'valid';
 }
 
-// Not create: what is stored was created by somebody else. Not update_check: it looks at what a record may become.
+// Excludes create, because the stored records were created by other users, and update_check, because it tests the
+// record that an update would produce.
 const sampledOperations = ['read', 'update', 'delete'] as const;
 type SampledOperation = (typeof sampledOperations)[number];
 
@@ -145,7 +149,7 @@ function addNewlyOpen(found: Map<OpeningOperation, NewlyOpen>, sampling: Samplin
   }
 }
 
-/** The first sample principal that the new rule allows and the old rule refused. */
+/** The first sample principal that the new rule allows but the old rule denied. */
 function findNewlyAllowed(
   { before, after, principals, budget }: Sampling,
   operation: SampledOperation,
@@ -162,14 +166,14 @@ function findNewlyAllowed(
   return principals.find(([, principal]) => isOpened(principal))?.[0];
 }
 
-// About 30 milliseconds for each operation at most (openings.test.ts). Changes of ordinary rules take less than 4,000 steps.
+// At most about 30 milliseconds per operation (openings.test.ts). Typical rule changes take fewer than 4,000 steps.
 const reasoningSteps = 40_000;
-// A tenth of what validating a request may take.
+// A tenth of a request's pattern budget for validation.
 const reasoningPatternSteps = 250_000;
 
 const noReasoning = { found: new Map<OpeningOperation, NewlyOpen>(), isDecided: true };
 
-/** Adds what can be concluded from the rules for the operations of which no stored record is an example. */
+/** Adds openings that follow from the rules, for operations without a stored record as an example. */
 function reasonOn(
   before: EntitySchema,
   after: EntitySchema,
@@ -184,7 +188,7 @@ function reasonOn(
   for (const operation of openingOperations) {
     if (found.has(operation)) continue;
     const budget = { steps: reasoningSteps };
-    const result = findOpening(operation, before.rules, { ...after, shape }, callers, now, budget);
+    const result = findOpening({ operation, before: before.rules, after: { ...after, shape }, callers, budget }, now);
     if (result === 'undecided') isDecided = false;
     else if (result !== 'none') found.set(operation, { operation, example: { record_id: null, ...result.opening } });
   }

@@ -1,5 +1,5 @@
-// Owns the keys of records: which keys a schema has, and the rows of a record in entity_keys. A key does the work of an
-// index, in one table for all apps, because no table or index is ever created for a tenant.
+// Record keys: the keys that a schema has, and a record's rows in entity_keys. A key serves as an index. All apps
+// share this table, because tables and indexes are never created for a single tenant.
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { formatPath } from '../rules/properties.ts';
@@ -9,12 +9,12 @@ import type { EntitySchema } from './field.ts';
 
 export interface RecordKey {
   /**
-   * With the app's revision in which it was added: `data.owner#7`. A key that is removed and added again gets another name,
-   * so that stale rows are never taken for new ones.
+   * Includes the app revision in which the key was added, as in `data.owner#7`. A key that is removed and added again
+   * gets a new name, so stale rows are never mistaken for new ones.
    */
   readonly name: string;
   readonly isUnique: boolean;
-  /** One path for lookups, or the fields that are unique together. */
+  /** A single path for lookups, or the fields that must be unique together. */
   readonly paths: readonly Path[];
 }
 
@@ -28,14 +28,15 @@ const maxLookups = 10;
 const maxElements = 1_000;
 
 /**
- * Stands for a record whose values are not indexed: an array of more than 1,000 elements, or one in a field that has become
- * unique. Lists don't use a key while such a row exists, because they would miss the record.
+ * Marks a record that is not indexed, because its value is an array of more than 1,000 elements, or an array in a field
+ * that has become unique. Lists do not use a key that has one of these rows, because they would miss the record.
  */
 export const unindexedValue = Buffer.alloc(0);
 
 /**
- * The keys of a schema: its `unique` lists, and the fields that its rules compare with the principal. A key that the schema
- * had before keeps its name; a new one gets the revision. With `existingNames` = ['data.owner#3'] and `revision` = 7:
+ * A schema's keys: its `unique` lists, and the fields that its rules compare with the principal. A key that
+ * already existed keeps its name, and a new key gets the revision. With `existingNames` = ['data.owner#3'] and
+ * `revision` = 7:
  *
  *   unique: [["shop", "number"]]                         → unique(shop,number)#7, one row per record
  *   rls.read: {"data.owner": "{{user.email}}"}           → data.owner#3
@@ -53,7 +54,7 @@ export function deriveKeys(schema: EntitySchema, revision: number, existingNames
 
 const stripRevision = (name: string): string => name.slice(0, name.lastIndexOf('#'));
 
-/** The fields that a rule compares with an attribute. `created_by` and `id` have indexes of their own. */
+/** The fields that a rule compares with an attribute. `created_by` and `id` have their own indexes. */
 function findComparedPaths(rule: Rule): Path[] {
   if (typeof rule === 'string') return [];
   return findPathsInCondition(rule).filter(({ column }) => column === undefined || column === 'created_by_id');
@@ -67,7 +68,7 @@ function findPathsInCondition(condition: Condition): Path[] {
   return test.op === 'in' && test.operands.others.some((operand) => operand.kind !== 'value') ? [path] : [];
 }
 
-/** The key rows of a record. A key whose field is missing has no row. */
+/** A record's key rows. A key whose field is missing has no row. */
 export const buildKeyRows = (keys: readonly RecordKey[], record: DataRecord): KeyRow[] =>
   keys.flatMap((key) => buildRowsOfKey(key, record));
 
@@ -78,14 +79,17 @@ const buildRowsOfKey = (key: RecordKey, record: DataRecord): KeyRow[] =>
     is_unique: key.isUnique && value !== unindexedValue,
   }));
 
-/** As in SQL, a record that lacks one of the fields has no duplicates. An array is from before the field was unique. */
+/**
+ * As in SQL, a record that lacks one of the fields has no duplicates. Arrays were stored before the field became
+ * unique.
+ */
 function digestUniqueValues({ paths }: RecordKey, record: DataRecord): Buffer[] {
   const values = paths.map((path) => readValue(path, record));
   if (values.some((value) => value === undefined || value === null)) return [];
   return [values.some(Array.isArray) ? unindexedValue : digestValue(values)];
 }
 
-/** A rule is also met by an element of an array, so each element has its row. */
+/** An array element can also meet a rule, so each element has its own row. */
 function digestLookupValues({ paths: [path] }: RecordKey, record: DataRecord): Buffer[] {
   const value = path && readValue(path, record);
   if (value === undefined || value === null) return [];
@@ -102,7 +106,7 @@ const readValue = (path: Path, record: DataRecord): unknown =>
 export const digestValue = (value: unknown): Buffer =>
   hash('sha256', canonicalize(value) ?? 'null', 'buffer').subarray(0, 16);
 
-/** The key rows to remove and to add when a record is created, updated or deleted. */
+/** The key rows to remove and add when a record is created, updated or deleted. */
 export function diffKeys(keys: readonly RecordKey[], before: DataRecord | null, after: DataRecord | null) {
   const changes: { removed: KeyRow[]; added: KeyRow[] } = { removed: [], added: [] };
   for (const key of keys) {

@@ -1,4 +1,4 @@
-// Tests that saving a schema reports every opening with an example that really succeeds, and nothing else
+// Tests that saving a schema reports every opening, and nothing else, with an example request that really succeeds
 // (docs/api/entities.md#what-becomes-open).
 import { describe, expect, it } from 'vitest';
 import {
@@ -39,7 +39,7 @@ interface User {
 
 const users = new Map<string, User>();
 
-/** A user of the app with these attributes. No record names those that are asked for an example of a stored record. */
+/** An app user with these attributes. Examples with a stored record use separate users, whom no record names. */
 async function userWith({ attributes, record_id }: Example): Promise<User> {
   const key = JSON.stringify([attributes, record_id === null]);
   const known = users.get(key);
@@ -65,7 +65,7 @@ interface Example {
   readonly attributes: Record<string, unknown> | null;
 }
 
-/** The value with the user's own id, e-mail address and name in place of the templates. */
+/** Replaces the templates in the value with the user's own id, e-mail address and name. */
 const withoutTemplates = (value: Record<string, unknown> | null, user: User | undefined): Record<string, unknown> =>
   JSON.parse(
     JSON.stringify(value ?? {}).replaceAll(/\{\{user\.(id|email|full_name)\}\}/g, (_all, name: string) =>
@@ -94,7 +94,7 @@ async function store(name: string, shown: Record<string, unknown>): Promise<stri
   return row.id;
 }
 
-/** Sends the request of an example as the caller that it names. */
+/** Sends the request that an example describes, as the caller it names. */
 async function send(name: string, operation: Operation, example: Example, user: User | undefined, id: string) {
   const at = `/api/apps/${app.id}/entities/${name}`;
   const as = user === undefined ? {} : { as: user.token };
@@ -104,7 +104,10 @@ async function send(name: string, operation: Operation, example: Example, user: 
   return world.call('PUT', `${at}/${id}`, { ...as, body: withoutTemplates(example.change, user) });
 }
 
-/** A change that can't be an opening of creating: the record belongs to its creator, is no sample, and is made now. */
+/**
+ * Whether a change can't open `create`. A new record always belongs to its creator, is not a sample, and is created
+ * now.
+ */
 const isAboutColumns = ({ before, after }: RuleChange) => /created_|is_sample/.test(JSON.stringify([before, after]));
 
 const listCases = (changes: readonly RuleChange[]) =>
@@ -115,7 +118,7 @@ const listCases = (changes: readonly RuleChange[]) =>
 
 describe('newly_open', () => {
   it('reports every opening, with an example that succeeds and was refused before', { timeout: 900_000 }, async () => {
-    // A missing check allows everything, so it can't be opened further.
+    // A missing check allows everything, so nothing can open it further.
     const cases = listCases(listOpeningChanges()).filter(
       ({ operation, before }) => operation !== 'update_check' || before !== undefined,
     );
@@ -156,7 +159,7 @@ describe('newly_open', () => {
   });
 
   it('reports nothing for rules that allow the same or less', { timeout: 900_000 }, async () => {
-    // openings.test.ts looks at all of them.
+    // A sample of the harmless changes. openings.test.ts covers all of them.
     const some = listHarmlessChanges().filter((_change, at) => at % 3 === 0);
     const cases = listCases(some).filter(({ operation, after }) => operation !== 'update_check' || after !== undefined);
     const alarms: unknown[] = [];

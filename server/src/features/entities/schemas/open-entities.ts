@@ -1,4 +1,4 @@
-// Owns which entities of an app are open to anonymous callers, as far as their rules decide.
+// Finds an app's entities that are open to anonymous callers.
 import { mapInSlices } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import { rowOperations } from '../rules/grammar.ts';
@@ -10,7 +10,7 @@ export interface OpenEntity {
   readonly operations: readonly string[];
 }
 
-/** Entities with an operation that every caller may use. Conditions are never true of an anonymous caller. */
+/** Lists entities with an operation that every caller may use. An anonymous caller never meets a condition. */
 export async function listOpenEntities(db: Db, access: AppScope): Promise<OpenEntity[]> {
   const entities = await mapInSlices(await listSchemas(db, access), ({ name, document }): OpenEntity => {
     const { rules } = parseStoredSchema(document);

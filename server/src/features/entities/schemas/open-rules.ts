@@ -1,12 +1,12 @@
-// Owns what the rules of an app's entities open to people whom the records have nothing to do with, with a proof: how many
-// records they reach, and which fields they see or write.
+// Finds access that an app's entity rules open to people unrelated to the records, with evidence: the number of
+// records they can reach, and the fields they can see or write.
 import { isStatementTimeout } from '../../../kit/db/failures.ts';
 import { hold } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
-import { decideRule } from '../rules/decide.ts';
+import { decideRule } from '../rules/decision/decide.ts';
 import { findGoverningRules } from '../rules/field-rules.ts';
-import { listOpenOperations, type OpenOperation, type Stranger } from '../rules/open-rules.ts';
-import { anonymousCaller, anyUser } from '../rules/opening-callers.ts';
+import { anonymousCaller, anyUser } from '../rules/openings/callers.ts';
+import { listOpenOperations, type OpenOperation, type Stranger } from '../rules/openings/open-rules.ts';
 import { parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
 import { describeFields } from './field-shapes.ts';
@@ -15,11 +15,14 @@ import { newValidation } from './values.ts';
 
 export interface OpenRules {
   readonly entity_name: string;
-  /** Not empty. The worst comes first. */
+  /** Never empty. The worst operation comes first. */
   readonly operations: readonly OpenOperation[];
-  /** Of the first operation: how many of the newest 10,000 records it reaches. 0 for create. Null: they were not counted in time. */
+  /**
+   * How many of the newest 10,000 records the first operation reaches. 0 for create. Null if the records could not be
+   * counted in time.
+   */
   readonly reachable_records: number | null;
-  /** Names of fields that the first operation shows or sets. */
+  /** The names of fields that the first operation shows or sets. */
   readonly sample_fields: readonly string[];
 }
 
@@ -29,8 +32,8 @@ export interface SchemaToScan {
 }
 
 /**
- * `isComplete` is false if the rules of an entity took too many steps to decide, or its records too long to count. After one that
- * took too long, no others are counted: each could take as long.
+ * `isComplete` is false if deciding an entity's rules took too many steps, or if counting its records took too long.
+ * Once a count has taken too long, no other entities are counted, because each count could take as long.
  */
 export async function findOpenRules(
   db: Db,
@@ -76,7 +79,7 @@ async function afterOthers<Result>(work: () => Result): Promise<Result> {
 const listOpen = (schema: EntitySchema, { rls }: SchemaToScan['document'], now: Date) =>
   listOpenOperations({ ...schema, rls, shape: describeFields(schema, newValidation()) }, now);
 
-/** Anonymous callers before users, and changes before reading. Creating harms no record that is there. */
+/** Anonymous callers come before users, and changes before reads. Creating a record harms no existing record. */
 const order: readonly (readonly [Stranger, string])[] = [
   ['anonymous', 'delete'],
   ['anonymous', 'update'],
@@ -94,7 +97,7 @@ const findPrincipal = (principal: Stranger) => (principal === 'anonymous' ? anon
 const countReachable = (db: Db, access: AppScope, { name, rules }: EntitySchema, worst: OpenOperation) =>
   countAllowedRecords(db, access, name, decideRule(rules[worst.operation], findPrincipal(worst.principal)));
 
-/** Null if the statement exceeded its time limit. */
+/** Returns null if the statement exceeds its time limit. */
 const countInTime = (count: () => Promise<number>): Promise<number | null> =>
   count().catch((error: unknown) => {
     if (isStatementTimeout(error)) return null;
@@ -104,7 +107,7 @@ const countInTime = (count: () => Promise<number>): Promise<number | null> =>
 const maxFields = 10;
 
 function listFields({ fields, fieldRules }: EntitySchema, { operation, principal }: OpenOperation): string[] {
-  // Deleting takes every field.
+  // Deleting a record removes every field.
   const asked = operation === 'delete' ? undefined : operation;
   const mayUse = (name: string) =>
     asked === undefined ||

@@ -1,11 +1,11 @@
-// Owns regular expressions that callers write. They run on RE2, whose time is linear in the text, never on JavaScript's own
-// engine, and their size is limited.
+// Regular expressions written by callers. They run on RE2, whose running time is linear in the length of the text,
+// and never on JavaScript's own engine. Their size is limited.
 import { RE2JS } from 're2js';
 import { isStorableText } from '../../../kit/text.ts';
 
 export interface Pattern {
   readonly source: string;
-  /** The maximal number of steps per character of text. */
+  /** The maximum number of steps per character of text. */
   readonly cost: number;
   matches(text: string): boolean;
 }
@@ -27,15 +27,15 @@ export function compilePattern(source: string): Pattern | undefined {
   }
 }
 
-/** The cost of compiling a pattern, in steps of matching. */
+/** The cost of compiling a pattern, in matching steps. */
 export const estimateCompileSteps = (source: string): number =>
   source.length > maxPatternLength ? 0 : 500 * (source.length + Math.min(countAtoms(source), maxCost));
 
 const tokens = /\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
 
-/** The number of atoms in the compiled program, with repetitions multiplied out: `(ab){3}` has 6. */
+/** The number of atoms in the compiled program, with repetitions expanded. For example, `(ab){3}` has 6. */
 function countAtoms(source: string): number {
-  const groups = [0]; // the atoms of each open group, the innermost last
+  const groups = [0]; // the atoms of each open group, innermost last
   let last = 0;
   const add = (atoms: number) => groups.push((groups.pop() ?? 0) + atoms);
   for (const [token, least, most] of source.matchAll(tokens)) {

@@ -1,8 +1,9 @@
-// Owns the HTTP contract of entity schemas.
+// The HTTP contract for entity schemas.
 import { z } from 'zod';
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
+import { appAs } from '../../../core/auth/guards/app.ts';
+import { nestedResource } from '../../../core/auth/guards/row.ts';
 import { bulkBytes, perMinute } from '../../../core/auth/limits.ts';
-import { appAs, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { parse } from '../../../kit/http/faults.ts';
 import { Success } from '../../../kit/http/shapes.ts';
@@ -31,7 +32,7 @@ const schemaWriteCredentials = { ...writeCredentials, workspaceKey: 'schemas:wri
 const limitReached = { status: 409, code: 'limit_reached' } as const;
 
 interface SchemaDeps {
-  /** `countBytes` counts the records towards the byte budget. */
+  /** `countBytes` counts the records toward the byte budget. */
   trashAllRecords(countBytes: (bytes: number) => Promise<unknown>, ...args: Parameters<TrashAllRecords>): Promise<void>;
   readonly listNamedEntities: ListNamedEntities;
 }
@@ -64,6 +65,7 @@ export const schemaRoutes = ({ trashAllRecords, listNamedEntities }: SchemaDeps)
     body: SchemaSync,
     bodyLimitBytes: 10 * 1024 * 1024,
     bytes: bulkBytes,
+    repeat: 'safe',
     audits: ['entity_schema.created', 'entity_schema.updated', 'entity_schema.deleted'],
     answers: { 200: SchemasSynced },
     refusals: [{ status: 409, code: 'schema_in_use' }, limitReached],
@@ -88,18 +90,24 @@ export const schemaRoutes = ({ trashAllRecords, listNamedEntities }: SchemaDeps)
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
     summary: 'Create or replace an entity: the schema with its fields and rules',
     description:
-      'The response reports the impact on existing records. Rules say who may read, create, change and delete records, for example the owner alone. Existing records that violate the new schema stay readable and are validated when they are next written. `impact.violating_records` covers the newest 1,000 records. `impact.newly_open` says what the new rules allow that the old ones refused, with an example for each operation: one of the newest 1,000 records, or one that is found by reasoning on the rules. `X-Partial-Result` names it if there are more records, if reasoning did not come to a conclusion, or if field rules may open something. `expected_revision` is the revision of the stored schema, or 0 if it must not exist yet. `closed_operations` lists the operations that are closed to users of the app and anonymous callers for want of a rule; `X-Warning: rule_missing:<ops>` lists those without a rule, joined by `+`.',
+      'The response reports the impact on existing records. Rules say who may read, create, change and delete records, for example the owner alone. Existing records that violate the new schema stay readable and are validated when they are next written. `impact.violating_records` covers the newest 1,000 records. `impact.newly_open` has an example for each operation in which the new rules allow what the old ones refused. `X-Partial-Result` names a field of `impact` that may be incomplete. `expected_revision` is the revision of the stored schema, or 0 if it must not exist yet. `X-Warning: rule_missing:<ops>` lists the operations that are closed because they have no rule, joined by `+`, and `rule_open:<ops>` those that everybody may do because their rule is `true`.',
     credentials: schemaWriteCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     work: 'slow',
     query: PutSchemaQuery,
     body: SchemaDocument,
+    repeat: 'safe',
     audits: ['entity_schema.created', 'entity_schema.updated'],
     answers: { 200: SchemaSaved },
     refusals: [{ status: 409, code: 'revision_conflict' }, limitReached],
     handle: ({ db, access, params, query, body, now }) =>
-      putEntitySchema(db, access, parse(EntityName, ['path', 'entity_name'], params.entity_name), body, query, now),
+      putEntitySchema(
+        db,
+        access,
+        { name: parse(EntityName, ['path', 'entity_name'], params.entity_name), document: body, options: query },
+        now,
+      ),
   }),
   route({
     name: 'deleteEntitySchema',
@@ -112,6 +120,7 @@ export const schemaRoutes = ({ trashAllRecords, listNamedEntities }: SchemaDeps)
     bytes: bulkBytes,
     work: 'slow',
     query: DeleteSchemaQuery,
+    repeat: 'safe',
     audits: ['entity_schema.deleted'],
     answers: { 200: Success },
     refusals: [{ status: 409, code: 'schema_in_use' }],

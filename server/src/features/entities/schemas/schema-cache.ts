@@ -1,21 +1,21 @@
-// Owns this process's cache of parsed schemas. An entry is fresh as long as the app's revision, which comes with the lookup
-// of each request, is not newer than the revision it was read at. So no process has to be notified of a change.
+// This process's cache of parsed schemas. Each request's lookup includes the app's revision. An entry stays fresh
+// until the revision is newer than the one at which the entry was read, so processes need not be notified of changes.
 import type { Db } from '../../../tables.ts';
 import { entityName, parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
 import { deriveKeys, type RecordKey } from './keys.ts';
 import { type AppScope, findSchemaWithKeys } from './store.ts';
 
-/** An entity of an app: its parsed schema, with its rules, and its keys. */
+/** One of an app's entities, with its keys and its parsed schema, which includes its rules. */
 export interface Entity {
   readonly name: string;
   readonly schema: EntitySchema;
   readonly keys: readonly RecordKey[];
-  /** The names of the keys that are built: every record has its rows. */
+  /** The names of the keys that are fully built, so every record has its rows. */
   readonly ready: ReadonlySet<string>;
 }
 
-/** Whether every key is built. Until then the job `build entity keys` may also write key rows. */
+/** Whether every key is built. If not, the job `build entity keys` may also write key rows. */
 export const hasAllKeysBuilt = ({ keys, ready }: Entity): boolean => keys.every((key) => ready.has(key.name));
 
 export type FindEntity = (db: Db, access: AppScope, name: string, now: Date) => Promise<Entity | undefined>;
@@ -27,9 +27,9 @@ interface CacheEntry {
   readonly size: number;
 }
 
-const maxSize = 32 * 1024 * 1024; // characters of documents, plus the size of their compiled patterns
-const patternWeight = 170; // bytes that a compiled pattern occupies per step of its cost
-const buildingTtlMs = 10_000; // while keys are being built, how long until this process sees that they are ready
+const maxSize = 32 * 1024 * 1024; // characters in documents, plus the size of their compiled patterns
+const patternWeight = 170; // bytes that a compiled pattern takes up per step of its cost
+const buildingTtlMs = 10_000; // maximum delay before this process sees that keys are built
 
 export function createSchemaCache(): FindEntity {
   const entries = new Map<string, CacheEntry>(); // least recently used first
@@ -53,7 +53,7 @@ export function createSchemaCache(): FindEntity {
     }
     const loaded = await loadEntity(db, access, name);
     if (loaded === undefined) return undefined;
-    evict(id); // a concurrent request may have loaded it too
+    evict(id); // a concurrent request may have loaded it as well
     entries.set(id, { ...loaded, revision: access.app.revision, readAt: now.getTime() });
     size += loaded.size;
     for (const oldest of entries.keys()) {
@@ -77,18 +77,18 @@ async function loadEntity(
   return { entity, size: JSON.stringify(row.document).length + schema.patternCost * patternWeight };
 }
 
-/** Parses a stored document. Documents were validated when they were saved, so a fault is a bug. */
+/** Parses a stored document. Documents are validated when they are saved, so a fault is a bug. */
 export function parseStoredSchema(document: unknown): EntitySchema {
   const parsed = parseSchema(document, [], 'stored');
   if ('schema' in parsed) return parsed.schema;
   throw new Error(`a stored schema can't be parsed: ${JSON.stringify(parsed.faults.slice(0, 3))}`);
 }
 
-/** The schema of an entity that needs none to be declared: `User`. */
+/** The schema of an entity that exists without being declared, which only `User` does. */
 export const findImplicitSchema = (name: string): EntitySchema | undefined =>
   name === implicitUser.name ? implicitUser.schema : undefined;
 
-/** Records of `User` are ordinary records, not the app's users (docs/api/entities.md#the-user-entity). */
+/** `User` records are ordinary records, not the app's users (docs/api/entities.md#the-user-entity). */
 const implicitUser: Entity = {
   name: 'User',
   schema: parseStoredSchema({

@@ -1,4 +1,5 @@
-// Owns the operations on an app's schemas. Each change is one revision of the app (docs/api/entities.md#schema-operations).
+// The operations on an app's schemas. Each change creates one revision of the app
+// (docs/api/entities.md#schema-operations).
 import canonicalize from 'canonicalize';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
@@ -8,11 +9,12 @@ import { withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { limitReached, notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { listMissingRules, rowOperations } from '../rules/grammar.ts';
+import { listMissingRules, listOpenRules, rowOperations } from '../rules/grammar.ts';
 import { parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
 import { measureImpact } from './impact.ts';
 import { deriveKeys } from './keys.ts';
+import { listNewlyOpened, newAuditBudget } from './openings-apart.ts';
 import { findImplicitSchema, parseStoredSchema } from './schema-cache.ts';
 import {
   countRecords,
@@ -28,7 +30,7 @@ import {
 import { newValidation } from './values.ts';
 
 export const maxEntities = 100;
-const maxTrashedWithSchema = 5_000; // as many as one call of deleteRecords
+const maxTrashedWithSchema = 5_000; // the same as for one deleteRecords call
 
 type Document = Readonly<Record<string, unknown>>;
 type SchemaRow = Awaited<ReturnType<typeof listSchemas>>[number];
@@ -58,13 +60,15 @@ export interface PutOptions {
 export async function putEntitySchema(
   db: Db,
   access: AppAccess,
-  name: string,
-  document: Document,
-  { dry_run, expected_revision }: PutOptions,
+  {
+    name,
+    document,
+    options: { dry_run, expected_revision },
+  }: { readonly name: string; readonly document: Document; readonly options: PutOptions },
   now: Date,
 ) {
   const schema = parseDocuments([{ document, loc: ['body'] }], name)[0] as EntitySchema;
-  const records = await countRecords(db, access, name); // before the lock, because counting may take long
+  const records = await countRecords(db, access, name); // before taking the lock, because counting can be slow
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const before = await findSchema(db, access, name);
@@ -72,7 +76,7 @@ export async function putEntitySchema(
     if (expected_revision !== undefined && expected_revision !== currentRevision)
       throw revisionConflict(currentRevision);
     const known = before === undefined ? findImplicitSchema(name) : parseStoredSchema(before.document);
-    const { impact, partial } = await measureImpact(db, access, known, schema, records, now);
+    const { impact, partial } = await measureImpact(db, access, { before: known, after: schema, records }, now);
     const isSame = before !== undefined && isSameDocument(before.document, document);
     const revision =
       isSame || dry_run ? currentRevision : await saveAsRevision(db, access, [{ schema, document, before }], now);
@@ -94,9 +98,11 @@ export async function putEntitySchema(
   });
 }
 
-/** What saving a schema would mean. Throws as `putEntitySchema` does, and saves nothing. */
-export const previewEntitySchema = async (db: Db, access: AppAccess, name: string, document: Document, now: Date) =>
-  (await putEntitySchema(db, access, name, document, { dry_run: true }, now)).body;
+/** Describes the effect of saving a schema without saving it. Throws the same errors as `putEntitySchema`. */
+export const previewEntitySchema = async (db: Db, access: AppAccess, name: string, document: Document, now: Date) => ({
+  ...(await putEntitySchema(db, access, { name, document, options: { dry_run: true } }, now)).body,
+  open_operations: listOpenRules(document.rls),
+});
 
 export interface SyncInput {
   readonly schemas: readonly Document[];
@@ -147,8 +153,8 @@ export async function syncEntitySchemas(
 }
 
 /**
- * Creates and replaces schemas as part of the revision `revision`, which the caller has begun with `incrementRevision` in its
- * transaction. The caller must have called `lockSchemas` before that. A schema that is the same already is left alone.
+ * Creates and replaces schemas as part of `revision`, which the caller has started with `incrementRevision` in its own
+ * transaction, after calling `lockSchemas`. Identical schemas are left unchanged.
  */
 export async function applySchemas(
   db: Db,
@@ -157,7 +163,7 @@ export async function applySchemas(
   revision: number,
   now: Date,
 ): Promise<void> {
-  // One by one, as each was accepted when it was previewed: the budget of patterns is for one document.
+  // Documents are parsed one by one, as in the preview, because the pattern budget is meant for a single document.
   const schemas = documents.flatMap((document) => parseDocuments([{ document, loc: [String(document.name)] }]));
   const known = new Map((await listSchemas(db, access)).map((row) => [row.name, row]));
   const changes = schemas.map((schema, index) => ({
@@ -169,7 +175,7 @@ export async function applySchemas(
   if (changed.length > 0) await saveChanges(db, access, changed, revision, now);
 }
 
-/** Moves all records of an entity to the trash, with their keys and events. */
+/** Moves all of an entity's records to the trash, with their keys and events. */
 export type TrashAllRecords = (db: Db, access: AppAccess, name: string, now: Date) => Promise<void>;
 
 export async function deleteEntitySchema(
@@ -191,10 +197,12 @@ export async function deleteEntitySchema(
   });
 }
 
-/** Changes of an app's schemas run one at a time. Taken before the lock on the app's row, by everybody who takes both. */
+/**
+ * Makes changes to an app's schemas run one at a time. Callers that also lock the app's row must take this lock first.
+ */
 export const lockSchemas = (db: Db, { app }: AppAccess) => takeAdvisoryLock(db, `entity schemas of ${app.id}`);
 
-/** Throws a ValidationError with the faults of all documents. */
+/** Throws a ValidationError with the faults from all documents. */
 function parseDocuments(
   documents: readonly { document: Document; loc: Fault['loc'] }[],
   nameInPath?: string,
@@ -209,8 +217,9 @@ function parseDocuments(
     if ('faults' in parsed) faults.push(...parsed.faults);
     else schemas.push(parsed.schema);
     if (nameInPath !== undefined && document.name !== nameInPath)
-      faults.push({ loc: at, msg: 'must be the name in the path', type: 'schema_syntax' });
-    if (names.has(document.name)) faults.push({ loc: at, msg: 'must not repeat a name', type: 'duplicate_items' });
+      faults.push({ loc: at, msg: 'must match the name in the path', type: 'schema_syntax' });
+    if (names.has(document.name))
+      faults.push({ loc: at, msg: 'must be unique within the request', type: 'duplicate_items' });
     names.add(document.name);
   }
   if (faults.length > 0) throw new ValidationError(faults);
@@ -236,7 +245,10 @@ async function saveChanges(
   revision: number,
   now: Date,
 ): Promise<void> {
+  const budget = newAuditBudget();
   for (const { schema, document, before } of changes) {
+    const known = before === undefined ? undefined : parseStoredSchema(before.document);
+    const newly_open = listNewlyOpened(known, schema, now, budget);
     const keys = deriveKeys(schema, revision, before?.keys ?? []).map((key) => key.name);
     await saveSchema(db, access, { name: schema.name, document, keys, revision }, now);
     await audit(
@@ -247,7 +259,7 @@ async function saveChanges(
         target: { kind: 'entity_schema', id: schema.name },
         app_id: access.app.id,
         before: before === undefined ? null : { revision: before.revision, rls: (before.document as Document).rls },
-        after: { revision, rls: document.rls },
+        after: { revision, rls: document.rls, newly_open },
       },
       now,
     );
@@ -263,7 +275,7 @@ async function removeWithAudit(db: Db, access: AppAccess, row: SchemaRow, revisi
   await audit(db, access, { type: 'entity_schema.deleted', target, app_id: access.app.id, before, after }, now);
 }
 
-/** Refuses if an entity has more than `max` records. The lock prevents that records are created until the commit. */
+/** Throws if an entity has more than `max` records. The lock prevents new records until the commit. */
 async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[], max = 0): Promise<void> {
   const used: string[] = [];
   for (const { name } of rows) {
@@ -276,7 +288,7 @@ async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[]
     'schema_in_use',
     max > 0
       ? `The entity has more than ${max} records. Delete records with deleteRecords first.`
-      : 'The entity has records. Delete them first, or send `delete_records=true` with deleteEntitySchema.',
+      : 'The entity has records. Delete them first, or call deleteEntitySchema with `delete_records=true`.',
     {
       members: { entity_names: used },
       retrySafe: false,
@@ -284,10 +296,13 @@ async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[]
   );
 }
 
-/** Those of these entities that something else of the app names: an automation, for example. */
+/** Returns the entities among `names` that are referenced elsewhere in the app, for example by an automation. */
 export type ListNamedEntities = (db: Db, access: AppAccess, names: readonly string[]) => Promise<readonly string[]>;
 
-/** Called with the schemas locked: whoever names one of them locks it too (`hasEntity`). */
+/**
+ * Requires the schemas to be locked. A transaction that adds a reference to an entity also locks its schema
+ * (`hasEntity`).
+ */
 async function refuseNamed(
   db: Db,
   access: AppAccess,
@@ -303,7 +318,7 @@ async function refuseNamed(
   throw new Problem(
     'conflict',
     'schema_in_use',
-    'An automation, a workflow or a conversion mapping of the app names the entity. Change or delete it first.',
+    'An automation, workflow or conversion mapping in this app uses the entity. Change or delete it first.',
     {
       members: { entity_names: [...new Set(named)].toSorted() },
       retrySafe: false,
@@ -311,11 +326,14 @@ async function refuseNamed(
   );
 }
 
-/** Whether the app has the entity. Until the transaction ends, its schema is not deleted. */
+/** Whether the app has the entity. Its schema can't be deleted until the transaction ends. */
 export const hasEntity = async (db: Db, access: AppAccess, name: string): Promise<boolean> =>
   (await lockSchemaName(db, access, name)) !== undefined || findImplicitSchema(name) !== undefined;
 
-/** The fields of an entity; undefined if the app has no such entity. Until the transaction ends, its schema is not deleted. */
+/**
+ * An entity's field names, or undefined if the app does not have the entity. Its schema can't be deleted until the
+ * transaction ends.
+ */
 export async function listFieldNames(db: Db, access: AppAccess, name: string): Promise<string[] | undefined> {
   if (!(await hasEntity(db, access, name))) return undefined;
   const row = await findSchema(db, access, name);
@@ -326,21 +344,27 @@ export async function listFieldNames(db: Db, access: AppAccess, name: string): P
 /** Whether the documents are equal. The order of members does not matter. */
 const isSameDocument = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);
 
-/** The operations that app users and anonymous callers can't perform for want of a rule. `User` is open without rules. */
+/**
+ * Operations without a rule, which are therefore closed to app users and anonymous callers. `User` is open without
+ * rules.
+ */
 const listClosedOperations = ({ name, rls }: Document) => (name === 'User' ? [] : listMissingRules(rls));
 
-/** Warns of operations without a rule. */
+/** Warns about operations without a rule, and about those that are open to everybody. */
 function listWarnings(documents: readonly Document[]): string[] {
-  const missing = new Set(documents.flatMap(({ rls }) => listMissingRules(rls)));
-  const inOrder = rowOperations.filter((operation) => missing.has(operation));
-  return inOrder.length > 0 ? [`rule_missing:${inOrder.join('+')}`] : [];
+  const warn = (code: string, list: typeof listOpenRules) => {
+    const found = new Set(documents.flatMap(({ rls }) => list(rls)));
+    const inOrder = rowOperations.filter((operation) => found.has(operation));
+    return inOrder.length > 0 ? [`${code}:${inOrder.join('+')}`] : [];
+  };
+  return [...warn('rule_missing', listMissingRules), ...warn('rule_open', listOpenRules)];
 }
 
 const revisionConflict = (revision: number) =>
   new Problem(
     'conflict',
     'revision_conflict',
-    'The schema has changed since you read it. Read it again and repeat your change.',
+    'The schema has changed since you read it. Read it again, then repeat your change.',
     {
       members: { revision },
       retrySafe: false,

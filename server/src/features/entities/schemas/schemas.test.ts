@@ -1,4 +1,4 @@
-// Tests of the schema operations (docs/api/entities.md#schema-operations).
+// Tests the schema operations (docs/api/entities.md#schema-operations).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { waitUntilBlocked } from '../../../../test/support/waiting.ts';
@@ -33,7 +33,7 @@ describe('putEntitySchema', () => {
     const before = await revision();
     const made = await schemas('PUT', '/Task', document);
     expect(made).toMatchObject({ status: 200, body: { name: 'Task', created: true, revision: before + 1 } });
-    expect(made.headers).not.toHaveProperty('x-warning');
+    expect(made.headers['x-warning']).toBe('rule_open:create+read+update+delete');
     const again = await schemas('PUT', '/Task', { ...document, title: 'T' });
     expect(again.body).toMatchObject({ created: false, revision: before + 2 });
     expect(await revision()).toBe(before + 2);
@@ -75,9 +75,16 @@ describe('putEntitySchema', () => {
   it('warns of the operations without a rule', async () => {
     const { schemas } = await newApp();
     const got = await schemas('PUT', '/Task', { name: 'Task', rls: { read: true, update: {} } });
-    expect(got.headers['x-warning']).toBe('rule_missing:create+update+delete');
-    const closed = await schemas('PUT', '/Task', { name: 'Task', rls: { read: true, write: false } });
+    expect(got.headers['x-warning']).toBe('rule_missing:create+update+delete,rule_open:read');
+    const closed = await schemas('PUT', '/Task', { name: 'Task', rls: { read: false, write: false } });
     expect(closed.headers).not.toHaveProperty('x-warning');
+  });
+
+  it('warns of the operations that are open to everybody', async () => {
+    const { schemas } = await newApp();
+    const warning = async (rls: object) => (await schemas('PUT', '/Task', { name: 'Task', rls })).headers['x-warning'];
+    expect(await warning({ read: true, write: true })).toBe('rule_open:create+read+update+delete');
+    expect(await warning({ read: false, write: true, delete: false })).toBe('rule_open:create+update');
   });
 
   it('says which operations are closed for want of a rule, when it is saved and when it is read', async () => {
@@ -360,7 +367,7 @@ describe('deleteEntitySchema', () => {
     const events = await world.db.selectFrom('events').select(['name', 'payload']).execute();
     const published = events.filter(({ payload }) => (payload as { entity_id: string }).entity_id === id);
     expect(published.map(({ name }) => name).sort()).toEqual(['entity.created', 'entity.deleted']);
-    // The trash outlives the schema: with it back, so is the record.
+    // The trash outlives the schema. Once the schema exists again, the record can be restored.
     await schemas('PUT', '/Task', document);
     expect((await records('POST', `Task/${id}/restore`)).body).toMatchObject({ id, a: '1' });
   });

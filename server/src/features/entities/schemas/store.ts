@@ -1,11 +1,11 @@
-// Owns the queries for schema documents, and those over records that a change of a schema needs.
+// The queries for schema documents, and the queries over records that a schema change needs.
 import { CompiledQuery, sql } from 'kysely';
 import type { AppAccess, DataAccess } from '../../../core/auth/proofs.ts';
 import { prepared, withTimeLimit } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
-import type { Decision } from '../rules/decide.ts';
+import type { Decision } from '../rules/decision/decide.ts';
 import type { DataRecord } from '../rules/rule.ts';
-import { compileDecision } from '../rules/sql.ts';
+import { compileDecision } from '../rules/sql/sql.ts';
 
 /** The app that the caller has access to. */
 export type AppScope = Pick<AppAccess | DataAccess, 'app'>;
@@ -23,7 +23,7 @@ const selectSchemaWithKeys = prepared<SchemaWithKeysRow, [appId: string, name: s
    where s.app_id = $1 and s.name = $2`,
 );
 
-/** Finds a schema with its keys. `ready` are the keys that every record has. */
+/** Finds a schema with its keys. `ready` lists the keys that have been built for every record. */
 export const findSchemaWithKeys = async (
   db: Db,
   { app }: AppScope,
@@ -39,7 +39,7 @@ export const listSchemas = (db: Db, access: AppScope) =>
 export const findSchema = (db: Db, access: AppScope, name: string) =>
   selectSchemas(db, access).where('entity_schemas.name', '=', name).selectAll().executeTakeFirst();
 
-/** One hash of all documents, and how many there are. */
+/** Returns a single hash of all documents, and the number of documents. */
 export async function hashSchemas(db: Db, { app }: AppScope): Promise<{ hash: string; count: number }> {
   const { rows } = await sql<{ hash: string; count: number }>`select count(*)::int as count,
       encode(sha256(convert_to(coalesce(string_agg(name || ' ' || document::text, E'\\n' order by name), ''), 'UTF8')), 'hex') as hash
@@ -47,21 +47,23 @@ export async function hashSchemas(db: Db, { app }: AppScope): Promise<{ hash: st
   return rows[0] ?? { hash: '', count: 0 };
 }
 
-/** Finds a schema and locks it. Waits for inserts of its records that are in progress, and blocks new ones. */
+/** Finds a schema and locks it. Waits for record inserts that are in progress, and blocks new ones. */
 export const lockSchema = (db: Db, access: AppScope, name: string) =>
   selectSchemas(db, access).where('entity_schemas.name', '=', name).selectAll().forUpdate().executeTakeFirst();
 
-/** Finds a schema and keeps it from being deleted until the transaction ends. Records can be written meanwhile. */
+/**
+ * Finds a schema and prevents its deletion until the transaction ends. Records can still be written in the meantime.
+ */
 export const lockSchemaName = (db: Db, access: AppScope, name: string) =>
   selectSchemas(db, access).where('entity_schemas.name', '=', name).select('name').forKeyShare().executeTakeFirst();
 
-/** Queries over many records are cancelled after this time and answered with 503. */
+/** Queries over many records are cancelled after this time and fail with 503. */
 export const readLimitMs = 5_000;
 
 const selectLiveRecords = (db: Db, { app }: AppScope) =>
   db.selectFrom('entity_records').where('app_id', '=', app.id).where('deleted_date', 'is', null);
 
-/** The number of records of each entity, without the trash. */
+/** The number of records in each entity, without the trash. */
 export async function countRecordsByEntity(db: Db, access: AppScope): Promise<Map<string, number>> {
   const rows = await withTimeLimit(db, readLimitMs, (db) =>
     selectLiveRecords(db, access)
@@ -87,9 +89,29 @@ export async function hasMoreRecordsThan(db: Db, access: AppScope, name: string,
   return (await beyond.execute()).length > 0;
 }
 
+/** Whether the entity has any records, including those in the trash. */
+export async function hasStoredRecords(db: Db, { app }: AppScope, name: string): Promise<boolean> {
+  const one = db.selectFrom('entity_records').where('app_id', '=', app.id).where('entity_name', '=', name).limit(1);
+  return (await one.select('id').execute()).length > 0;
+}
+
+/** Lists those of the names under which a stored record has a value, also in the trash. */
+export async function listStoredFields(
+  db: Db,
+  { app }: AppScope,
+  name: string,
+  names: readonly string[],
+): Promise<string[]> {
+  const { rows } = await withTimeLimit(db, readLimitMs, (db) =>
+    sql<{ name: string }>`select field as name from unnest(${[...names]}::text[]) field where exists (
+      select from entity_records where app_id = ${app.id} and entity_name = ${name} and data ? field)`.execute(db),
+  );
+  return rows.map((row) => row.name);
+}
+
 const maxSearched = 10_000;
 
-/** How many of the newest 10,000 records a rule allows. */
+/** Counts how many of the newest 10,000 records a rule allows. */
 export async function countAllowedRecords(
   db: Db,
   { app }: AppScope,
@@ -115,7 +137,7 @@ export interface SchemaToSave {
   readonly revision: number;
 }
 
-/** Saves a schema. A trigger then records which keys are to be built or removed. */
+/** Saves a schema. A trigger then records which keys have to be built or removed. */
 export async function saveSchema(db: Db, { app }: AppAccess, schema: SchemaToSave, now: Date): Promise<void> {
   const saved = { ...schema, document: JSON.stringify(schema.document), keys: [...schema.keys], updated_date: now };
   await db
@@ -131,7 +153,7 @@ export async function removeSchema(db: Db, { app }: AppAccess, name: string): Pr
 
 const pageSize = 100;
 
-/** Iterates over the newest records of an entity, at most `max`, reading them page by page. */
+/** Iterates over at most `max` of an entity's newest records, page by page. */
 export async function* iterateNewestRecords(
   db: Db,
   { app }: AppScope,

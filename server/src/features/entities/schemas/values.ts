@@ -1,4 +1,4 @@
-// Owns validating values against the fields of a schema. Collects all faults, and returns the value as it will be stored.
+// Validates values against a schema's fields. Collects all faults, and returns the value as it will be stored.
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { isObject } from '../rules/values.ts';
@@ -8,10 +8,10 @@ import { formats } from './formats.ts';
 
 type Loc = readonly (string | number)[];
 
-/** What the validation of one request has collected so far. */
+/** The state of one request's validation. */
 export interface Validation {
   readonly faults: Fault[];
-  /** Paths that the schema does not declare, from the record on: `address.zpi`. */
+  /** Paths that the schema does not declare, relative to the record, such as `address.zpi`. */
   readonly ignored: string[];
   /** The remaining budget for matching patterns. */
   steps: number;
@@ -21,7 +21,7 @@ const maxSteps = 2_500_000; // about a quarter of a second
 const maxDepth = 10;
 const maxItems = 10_000;
 const maxFaults = 100;
-// More than `X-Ignored-Fields` has room for.
+// More names than would fit into `X-Ignored-Fields`.
 const maxIgnored = 2_048;
 
 export const newValidation = (): Validation => ({ faults: [], ignored: [], steps: maxSteps });
@@ -61,7 +61,7 @@ function describeTypeFault([type]: readonly FieldType[], value: unknown): [type:
   if (typeof value === 'number' && (type === 'integer' || type === 'number')) {
     if (type === 'integer' && Number.isFinite(value) && !Number.isInteger(value))
       return ['int_from_float', 'must be an integer'];
-    return ['finite_number', 'must be a number that can be stored exactly'];
+    return ['finite_number', 'must be a number that can be represented exactly'];
   }
   const names = {
     string: ['string_type', 'must be a string'],
@@ -74,7 +74,7 @@ function describeTypeFault([type]: readonly FieldType[], value: unknown): [type:
   return [...names[type ?? 'string']];
 }
 
-const unstorableText = ['string_pattern_mismatch', 'must be well-formed text without NUL characters'] as const;
+const unstorableText = ['string_pattern_mismatch', 'must be valid Unicode text without NUL characters'] as const;
 
 function validateText(field: Field, text: string, loc: Loc, validation: Validation): string | undefined {
   if (!isStorableText(text)) return addFault(validation, loc, ...unstorableText);
@@ -95,10 +95,10 @@ function validateText(field: Field, text: string, loc: Loc, validation: Validati
       validation,
       loc,
       'value_error',
-      'must be shorter: the request has more text to match with patterns than one request may have; send fewer values',
+      'must be shorter, because the request contains too much text to match against patterns; sending fewer values also helps',
     );
   if (format !== undefined && !formats[format].accepts(text))
-    return addFault(validation, loc, formats[format].fault, `must be in the format ${format}`);
+    return addFault(validation, loc, formats[format].fault, `must match the format ${format}`);
   if (pattern !== undefined && !pattern.matches(text))
     return addFault(validation, loc, 'string_pattern_mismatch', `must match ${pattern.source}`);
   return text;
@@ -137,7 +137,7 @@ function validateItems(
   return list.map((item, index) => {
     const at = [...loc, index];
     if (item === null && items.nullable) return null;
-    if (item === null) return addFault(validation, at, 'none_not_allowed', 'must have a value');
+    if (item === null) return addFault(validation, at, 'none_not_allowed', 'must not be null');
     return validateValue(items, item, at, validation, depth + 1);
   });
 }
@@ -154,35 +154,36 @@ function validateObject(shape: Fields | undefined, value: JsonObject, loc: Loc, 
     const field = shape.fields.get(name);
     if (field === undefined) addIgnored(validation, loc, name);
     else if (inner !== null) kept.push([name, validateValue(field, inner, [...loc, name], validation, depth + 1)]);
-    else if (shape.required.has(name)) addFault(validation, [...loc, name], 'none_not_allowed', 'must have a value');
+    else if (shape.required.has(name)) addFault(validation, [...loc, name], 'none_not_allowed', 'must not be null');
     else if (field.nullable) kept.push([name, null]);
   }
   return Object.fromEntries(kept);
 }
 
 /**
- * Validates a value whose shape is not declared: anything that the database can store. Nothing is removed from it, so the
- * value itself is returned. Such values may have very many parts, so `loc` is built for those at fault only.
+ * Validates a value whose shape is not declared, which can be anything the database can store. Nothing is removed from
+ * it, so the value itself is returned. The value may have a great many parts, so `loc` is built only for the parts with
+ * faults.
  */
 export function validateUntyped(value: unknown, loc: Loc, validation: Validation, depth: number): unknown {
   checkUntyped(value, [...loc], validation, depth);
   return value;
 }
 
-/** `loc` is changed while it runs. */
+/** Modifies `loc` while it runs. */
 function checkUntyped(value: unknown, loc: (string | number)[], validation: Validation, depth: number): undefined {
   const refuse = (type: string, msg: string) => addFault(validation, [...loc], type, msg);
   if (typeof value === 'string') {
     if (!isStorableText(value)) refuse(...unstorableText);
   } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) refuse('finite_number', 'must be a number that can be stored exactly');
+    if (!Number.isFinite(value)) refuse('finite_number', 'must be a number that can be represented exactly');
   } else if (typeof value === 'object' && value !== null) {
     const isList = Array.isArray(value);
     if (isList && value.length > maxItems) return refuse('too_long', `must have at most ${maxItems} items`);
     if (depth >= maxDepth) return refuse('value_error', `is nested deeper than ${maxDepth} levels`);
     for (const [name, inner] of isList ? value.entries() : Object.entries(value)) {
       if (typeof name === 'string' && !isStorableText(name))
-        refuse('string_pattern_mismatch', 'must have names of well-formed text without NUL characters');
+        refuse('string_pattern_mismatch', 'must have keys that are valid Unicode text without NUL characters');
       loc.push(name);
       checkUntyped(inner, loc, validation, depth + 1);
       loc.pop();
@@ -190,7 +191,7 @@ function checkUntyped(value: unknown, loc: (string | number)[], validation: Vali
   }
 }
 
-/** Notes a name that the schema does not declare. */
+/** Records a name that the schema does not declare. */
 export function addIgnored({ ignored }: Validation, loc: Loc, name: string): void {
   if (ignored.length < maxIgnored) ignored.push([...loc.slice(1), name].join('.'));
 }

@@ -1,4 +1,4 @@
-// Owns the bulk forms of member changes: every item is checked before any is applied (docs/api/members.md#change-members).
+// Bulk member changes. Every item is checked before any is applied (docs/api/members.md#change-members).
 
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { findMembersOrInvitations, type MemberOrInvitation, withMembersLock } from '../../../core/identity/members.ts';
@@ -41,9 +41,9 @@ export async function setCreditLimits(
 
 export async function removeMembers(
   db: Db,
+  deps: ChangeDeps,
   access: WorkspaceAccess,
   { emails, pause_webhooks = false }: { emails: readonly string[]; pause_webhooks?: boolean },
-  deps: ChangeDeps,
   now: Date,
 ) {
   let paused = pause_webhooks ? 0 : undefined;
@@ -61,8 +61,8 @@ export async function removeMembers(
 }
 
 /**
- * Rejects the whole request if one item fails its check. Items are checked again under the lock: those that another
- * request made impossible meanwhile are skipped.
+ * Rejects the whole request if any item fails its check. Items are checked again under the lock, and those that another
+ * request has made impossible in the meantime are skipped.
  */
 async function changeAll<Item extends { readonly email: string }>(
   db: Db,
@@ -88,7 +88,7 @@ async function changeAll<Item extends { readonly email: string }>(
   });
 }
 
-/** Answers 400 with one error per item that failed its check. */
+/** Throws a 400 with one error for each item that failed its check. */
 export function rejectIfAnyProblem(checked: readonly { email: string; problem: Problem | undefined }[]): void {
   const errors = checked.flatMap(({ email, problem }) =>
     problem === undefined ? [] : [{ email, message: problem.message, error_code: problem.code }],
@@ -97,7 +97,7 @@ export function rejectIfAnyProblem(checked: readonly { email: string; problem: P
   throw new Problem(
     'bad_request',
     'bulk_rejected',
-    'Nothing was changed. Fix the items listed in errors and send the request again.',
+    "Some items can't be applied, so nothing was changed. Fix those listed in `errors` and send the request again.",
     { members: { errors } },
   );
 }

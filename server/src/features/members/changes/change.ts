@@ -1,8 +1,8 @@
-// Owns changes of one member or invitation (role, access, credit limit, removal) and the transfer of ownership. All changes
-// of a workspace's members run one at a time, under the members lock (docs/api/members.md#change-members).
+// Changes one member or invitation (role, access, credit limit, removal) and transfers ownership. All changes
+// to a workspace's members run one at a time, under the members lock (docs/api/members.md#change-members).
 import { audit } from '../../../core/audit/audit.ts';
+import { roleRequired } from '../../../core/auth/guards/workspace.ts';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
-import { roleRequired } from '../../../core/auth/resource-guards.ts';
 import { limitInvitedSharesToViewer, removeInvitation, saveInvitation } from '../../../core/identity/invitations.ts';
 import {
   findMember,
@@ -33,11 +33,11 @@ import {
 
 export interface ChangeDeps {
   readonly publish: Publish;
-  /** Turns off the webhooks that a person created in the workspace. Returns how many. */
+  /** Turns off the webhooks that a person created in the workspace. Returns how many were turned off. */
   pauseWebhooksOf(db: Db, access: WorkspaceAccess, user_id: string, now: Date): Promise<number>;
 }
 
-/** The caller's proof, and the member or invitation the path names. */
+/** The caller's proof, and the member or invitation named in the path. */
 export type MemberAccess = WorkspaceAccess & { readonly member: { readonly email: string } };
 
 /** Checks and changes one person under the members lock. Returns their entry in the members list. */
@@ -68,7 +68,7 @@ export const setRole = (db: Db, access: MemberAccess, role: AssignableRole, now:
     now,
   );
 
-/** Returns whether anything changed, as do `applyCreditLimit` and `removeMemberOrInvitation`. */
+/** Returns whether anything has changed, as do `applyCreditLimit` and `removeMemberOrInvitation`. */
 export async function applyRole(
   db: Db,
   access: WorkspaceAccess,
@@ -91,7 +91,7 @@ export async function applyRole(
   return true;
 }
 
-/** Blocking removes nothing. The guard refuses every request of a blocked member to this workspace. */
+/** Blocking removes nothing. The guard rejects all of a blocked member's requests to this workspace. */
 export const setAccess = (db: Db, access: MemberAccess, state: 'active' | 'blocked', now: Date) =>
   changeOne(
     db,
@@ -151,7 +151,7 @@ export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number |
     return after;
   });
 
-export const removeMember = (db: Db, access: MemberAccess, pauseWebhooks: boolean, deps: ChangeDeps, now: Date) =>
+export const removeMember = (db: Db, deps: ChangeDeps, access: MemberAccess, pauseWebhooks: boolean, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const person = (await findMembersOrInvitations(db, access, [access.member.email])).get(access.member.email);
     const problem = checkRemoval(person, access);
@@ -162,7 +162,7 @@ export const removeMember = (db: Db, access: MemberAccess, pauseWebhooks: boolea
     return withNotes({ success: true } as const, notePaused(paused));
   });
 
-/** Says how many webhooks were turned off; undefined: the caller did not choose it. */
+/** Reports how many webhooks were turned off. Undefined means that the caller did not ask for this. */
 export const notePaused = (paused: number | undefined): Notes =>
   paused === undefined ? noNotes : { headers: { 'x-webhooks-paused': String(paused) } };
 
@@ -195,7 +195,7 @@ export async function endMembershipAndPublish(
   await audit(db, access, { type: 'member.removed', target: { kind: 'member', id: member.id }, before, after }, now);
 }
 
-/** Removes an invitation, so that its link no longer works. */
+/** Removes an invitation, so its link no longer works. */
 export async function cancelInvitation(
   db: Db,
   access: WorkspaceAccess,
@@ -208,17 +208,19 @@ export async function cancelInvitation(
   await audit(db, access, { type: 'invitation.cancelled', target, before }, now);
 }
 
-/** The old owner becomes an admin on every plan: a workspace must be transferable even where the plan has no admins. */
+/**
+ * The old owner becomes an admin on any plan, because a workspace must be transferable even if its plan has no admins.
+ */
 export const transferOwnership = (db: Db, access: WorkspaceAccess, email: string, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const owner = await getOwner(db, access);
-    if (owner.id !== access.caller.user_id) throw roleRequired('owner'); // transferred since the guard checked the role
+    if (owner.id !== access.caller.user_id) throw roleRequired('owner'); // transferred after the guard's check
     const newOwner = await findMember(db, access, email);
     if (newOwner === undefined || newOwner.access_state === 'blocked' || newOwner.deactivated_at !== null)
       throw memberNotFound();
     if (newOwner.id === owner.id) return unchanged({ owner_email: owner.email });
     await saveMember(db, access, owner.id, { role: 'admin', updated_date: now });
-    // An owner has no limit of their own.
+    // Owners have no individual credit limit.
     await saveMember(db, access, newOwner.id, {
       role: 'owner',
       assigned_via: 'direct',

@@ -1,4 +1,4 @@
-// Member changes through the API, single and in bulk, and all consequences of a removal
+// Tests member changes through the API, individually and in bulk, and everything that a removal affects
 // (docs/api/members.md#change-members).
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -298,7 +298,7 @@ describe('setMemberCreditLimit', () => {
     }
     const small = await createWorkspace('pro');
     const member = await small.join('editor');
-    // A missing plan must not look like a missing member.
+    // Lacking the plan must not look like a missing member.
     for (const email of [member.email, 'nobody@example.com']) {
       expect(await setLimit(small.asAdmin, email, 1)).toMatchObject({ status: 402, body: { code: 'plan_required' } });
     }
@@ -542,7 +542,8 @@ describe('bulk changes', () => {
                 );
           }),
         );
-        // One failing item rejects the whole request; each reported success was applied once, with one audit entry.
+        // A single failing item rejects the whole request. Each reported success was applied once, with one audit
+        // entry.
         for (const [i, { status }] of answers.entries()) {
           expect(calls[i]?.withUnknown ? [400] : [200, 400]).toContain(status);
         }

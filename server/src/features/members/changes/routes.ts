@@ -1,7 +1,8 @@
-// Owns the routes of member changes.
+// The routes for member changes.
 import { sessionOrToken, writeCredentials } from '../../../core/auth/credentials.ts';
+import { nestedPerson } from '../../../core/auth/guards/row.ts';
+import { unlimitedToken, workspaceAs } from '../../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { nestedPerson, unlimitedToken, workspaceAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { Success } from '../../../kit/http/shapes.ts';
 import { MemberEntry } from '../contract.ts';
@@ -41,6 +42,11 @@ const notSelf = { status: 403, code: 'self_change_not_allowed' } as const;
 const abovePool = { status: 400, code: 'limit_above_pool' } as const;
 const planRequired = { status: 402, code: 'plan_required' } as const;
 
+const memberText = {
+  text: 'The e-mail address of the member or of an invitation, percent-encoded and compared in lower case.',
+  example: 'grace@example.com',
+};
+
 export const changeRoutes = (deps: ChangeDeps): Route[] => [
   ...singleRoutes(deps),
   ...bulkRoutes(deps),
@@ -52,12 +58,14 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     name: 'setMemberRole',
     method: 'PUT',
     path: '/api/workspace/members/{email}/role',
+    parameterTexts: { email: memberText },
     summary: 'Change the role of a member or an invitation',
     description: 'A member who becomes a viewer loses their own credit limit, and their app shares become view-only.',
     credentials: writeCredentials,
     access: memberOrInvitation,
     limit: memberChanges,
     body: RoleChange,
+    repeat: 'safe',
     audits: ['member.role_changed', 'invitation.role_changed'],
     answers: { 200: MemberEntry },
     refusals: [notSelf, ownerProtected, planRequired],
@@ -74,6 +82,7 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     access: joinedMember,
     limit: memberChanges,
     body: AccessChange,
+    repeat: 'safe',
     audits: ['member.blocked', 'member.unblocked'],
     answers: { 200: MemberEntry },
     refusals: [notSelf, ownerProtected],
@@ -89,6 +98,7 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     plan: 'member_credit_limits',
     limit: memberChanges,
     body: LimitChange,
+    repeat: 'safe',
     audits: ['member.limit_changed'],
     answers: { 200: MemberEntry },
     refusals: [ownerProtected, abovePool, { status: 400, code: 'viewer_cannot_have_limit' }],
@@ -99,6 +109,7 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     headers: ['X-Webhooks-Paused'],
     method: 'DELETE',
     path: '/api/workspace/members/{email}',
+    parameterTexts: { email: memberText },
     summary: 'Remove a member or cancel an invitation',
     description:
       "The member's apps and agents are transferred to the workspace's owner. Their tokens and the workspace keys created with these are revoked; their shares and personal folders are deleted. With `pause_webhooks=true` the webhooks that they created are turned off; `X-Webhooks-Paused` says how many.",
@@ -106,10 +117,11 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     access: memberOrInvitation,
     limit: memberChanges,
     query: RemovalQuery,
+    repeat: 'safe',
     audits: ['member.removed', 'invitation.cancelled', 'webhook.turned_off'],
     answers: { 200: Success },
     refusals: [notSelf, ownerProtected],
-    handle: ({ db, access, query, now }) => removeMember(db, access, query.pause_webhooks ?? false, deps, now),
+    handle: ({ db, access, query, now }) => removeMember(db, deps, access, query.pause_webhooks ?? false, now),
   }),
 ];
 
@@ -124,6 +136,7 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
     limit: memberChanges,
     work: 'slow',
     body: RoleChanges,
+    repeat: 'safe',
     audits: ['member.role_changed', 'invitation.role_changed'],
     answers: { 200: BulkResult },
     refusals: [bulkRejected],
@@ -140,6 +153,7 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
     limit: memberChanges,
     work: 'slow',
     body: LimitChanges,
+    repeat: 'safe',
     audits: ['member.limit_changed'],
     answers: { 200: BulkResult },
     refusals: [bulkRejected],
@@ -159,10 +173,11 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
     limit: memberChanges,
     work: 'slow',
     body: Removals,
+    repeat: 'safe',
     audits: ['member.removed', 'invitation.cancelled', 'webhook.turned_off'],
     answers: { 200: BulkResult },
     refusals: [bulkRejected],
-    handle: ({ db, access, body, now }) => removeMembers(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => removeMembers(db, deps, access, body, now),
   }),
 ];
 
@@ -171,12 +186,13 @@ const workspaceRoutes: Route[] = [
     name: 'setDefaultCreditLimit',
     method: 'PUT',
     path: '/api/workspace/default-credit-limit',
-    summary: 'Set or remove the credit limit of members without their own',
+    summary: 'Set or remove the default credit limit of members',
     credentials: writeCredentials,
     access: admin,
     plan: 'member_credit_limits',
     limit: memberChanges,
     body: DefaultLimitChange,
+    repeat: 'safe',
     audits: ['workspace.default_limit_changed'],
     answers: { 200: DefaultLimit },
     refusals: [abovePool],
@@ -191,6 +207,7 @@ const workspaceRoutes: Route[] = [
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(5, 'workspace'),
     body: Transfer,
+    repeat: 'safe',
     audits: ['workspace.ownership_transferred'],
     answers: { 200: Transferred },
     refusals: [{ status: 404, code: 'member_not_found' }],

@@ -1,9 +1,16 @@
-// Owns accepting an invitation, with a new account or with the account of a signed-in person
+// Accepts an invitation with a new account or with the signed-in person's account
 // (docs/api/members.md#accepting-an-invitation).
 
 import { auditVisitor } from '../../../core/audit/audit.ts';
 import type { OptionalUserAccess } from '../../../core/auth/proofs.ts';
-import { createSession, findUserByEmail, getUser, saveName, sessionCookie } from '../../../core/identity/accounts.ts';
+import {
+  createSession,
+  findUserByEmail,
+  getUser,
+  type SessionDeps,
+  saveName,
+  sessionCookie,
+} from '../../../core/identity/accounts.ts';
 import { acceptInvitation, findInvitationByToken, type InvitationDetails } from '../../../core/identity/invitations.ts';
 import { findMember, withMembersLock } from '../../../core/identity/members.ts';
 import { type HashingClient, hashPassword, savePassword } from '../../../core/identity/passwords.ts';
@@ -18,35 +25,31 @@ import type { Db } from '../../../tables.ts';
 import type { Acceptance } from './contract.ts';
 import type { InvitationDeps } from './mail.ts';
 
-export interface AcceptDeps extends InvitationDeps {
-  /** True if the site is served over https. The session cookie is then marked `Secure`. */
-  readonly secureCookie: boolean;
-}
+export type AcceptDeps = InvitationDeps & SessionDeps;
 
-/** Finds the invitation of a link. Throws if it has expired; undefined if there is none, or if who accepted it has left. */
+/**
+ * Finds a link's invitation. Throws if the invitation has expired. Returns undefined if there is none, or if the person
+ * who accepted it has left.
+ */
 export async function findValidInvitation(
   db: Db,
-  token: string,
   { tokenKeys }: InvitationDeps,
+  token: string,
   now: Date,
 ): Promise<InvitationDetails | undefined> {
   const invitation = await findInvitationByToken(db, token, tokenKeys.peppers);
   if (invitation === undefined || invitation.expires_at > now) return invitation;
-  throw new Problem(
-    'gone',
-    'invitation_expired',
-    'This invitation has expired. Ask an admin of the workspace for a new one.',
-  );
+  throw new Problem('gone', 'invitation_expired', 'This invitation has expired. Ask a workspace admin for a new one.');
 }
 
-/** The invitation of a link. Throws if it has expired, or if there is none. */
+/** Returns a link's invitation. Throws if the invitation has expired or does not exist. */
 export async function getValidInvitation(
   db: Db,
-  token: string,
   deps: InvitationDeps,
+  token: string,
   now: Date,
 ): Promise<InvitationDetails> {
-  const invitation = await findValidInvitation(db, token, deps, now);
+  const invitation = await findValidInvitation(db, deps, token, now);
   if (invitation === undefined) throw invitationNotFound(); // never existed, cancelled, or replaced by a new link
   return invitation;
 }
@@ -55,10 +58,9 @@ export type InvitationAccess = OptionalUserAccess & { readonly invitation: Invit
 
 export async function acceptByLink(
   db: Db,
-  access: InvitationAccess,
-  token: string,
-  input: Acceptance,
   deps: AcceptDeps,
+  access: InvitationAccess,
+  { token, input }: { readonly token: string; readonly input: Acceptance },
   now: Date,
 ) {
   const { person, invitation } = access;
@@ -67,7 +69,7 @@ export async function acceptByLink(
   const account = person ?? (await prepareNewAccount(input, access));
   const isNew = 'password_hash' in account;
   return withMembersLock(db, invitation, async (db) => {
-    const current = await getValidInvitation(db, token, deps, now);
+    const current = await getValidInvitation(db, deps, token, now);
     if (current.accepted_at !== null) {
       if (person?.id !== current.accepted_by) throw emailMismatch();
       return unchanged(await getAcceptedBody(db, current));
@@ -77,10 +79,14 @@ export async function acceptByLink(
     await acceptInvitation(db, current, user_id, now);
     const after = { email: current.email, role: current.role, new_account: isNew };
     const change = { type: 'invitation.accepted' as const, target: { kind: 'invitation', id: current.id }, after };
-    await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
+    await auditVisitor(
+      db,
+      { visitor: access, person: { id: user_id, email: current.email }, change, workspace_id: current.workspace_id },
+      now,
+    );
     const body = await getAcceptedBody(db, current);
     if (!isNew) return body;
-    const session = await createSession(db, deps.tokenKeys, user_id, access, now);
+    const session = await createSession(db, deps, user_id, access, now);
     return withNotes(body, { headers: sessionCookie(session, deps.secureCookie) });
   });
 }
@@ -98,7 +104,10 @@ async function prepareNewAccount({ full_name, password }: Acceptance, client: Ha
   throw new ValidationError(missing.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
 }
 
-/** Creates the account. If a stranger has created it before the address was proven, whoever got the mail takes it over. */
+/**
+ * Creates the account. If someone else has already created it without verifying the address, the mail's recipient takes
+ * it over.
+ */
 async function createAccount(
   db: Db,
   visitor: OptionalUserAccess,
@@ -109,7 +118,7 @@ async function createAccount(
   await takeAdvisoryLock(db, `account of ${email}`);
   const existing = await findUserByEmail(db, email);
   const mayTakeOver = mailed && existing?.email_verified_at === null && existing.deactivated_at === null;
-  if (existing !== undefined && !mayTakeOver) throw emailMismatch(); // created by another invitation meanwhile
+  if (existing !== undefined && !mayTakeOver) throw emailMismatch(); // another invitation has just created it
   const user_id = existing?.id ?? (await insertUser(db, { email, full_name, email_verified: mailed }, now));
   if (existing !== undefined) {
     await saveName(db, user_id, full_name, now);
@@ -132,7 +141,7 @@ const invitationNotFound = () =>
   new Problem(
     'not_found',
     'invitation_not_found',
-    'Invitation not found. It was cancelled, or replaced by a newer one. Use the link in the newest mail, or ask for a new invitation.',
+    'Invitation not found. It was cancelled or replaced by a newer one. Use the link in the most recent e-mail, or ask for a new invitation.',
   );
 
 const emailMismatch = () =>

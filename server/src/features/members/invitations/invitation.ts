@@ -1,5 +1,5 @@
-// Owns inviting people, by role or by sharing an app. An invitation has a link that works for 60 days; it is sent by mail
-// if mail is configured (docs/api/members.md#invitations).
+// Invites people by role or by sharing an app. An invitation's link works for 60 days, and is mailed if mail is
+// configured (docs/api/members.md#invitations).
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import type { Pepper } from '../../../core/auth/tokens.ts';
@@ -34,9 +34,9 @@ const pepperOf = ({ tokenKeys }: InvitationDeps): Pepper => tokenKeys.peppers[0]
 
 export async function inviteMember(
   db: Db,
+  deps: InvitationDeps,
   access: WorkspaceAccess,
   request: InvitationRequest,
-  deps: InvitationDeps,
   now: Date,
 ) {
   const problem = checkAdminRole(request.role, access);
@@ -45,17 +45,20 @@ export async function inviteMember(
     const existing = (await findMembersOrInvitations(db, access, [request.email])).get(request.email);
     const conflict = findConflict(existing, now);
     if (conflict !== undefined) throw conflict;
-    return createOrReissue(db, access, request, existing, deps, now);
+    return createOrReissue(db, deps, access, { request, existing }, now);
   });
-  return answerAndMail(db, access, [invitation], deps, ([only]) => only as InvitationBody);
+  return answerAndMail(db, deps, access, [invitation], ([only]) => only as InvitationBody);
 }
 
-/** A role that the plan doesn't include rejects the whole request. A person who can't be invited is listed in `failed`. */
+/**
+ * A role that the plan doesn't include causes the whole request to be rejected. People who can't be invited are listed
+ * in `failed`.
+ */
 export async function inviteMembers(
   db: Db,
+  deps: InvitationDeps,
   access: WorkspaceAccess,
   requests: readonly InvitationRequest[],
-  deps: InvitationDeps,
   now: Date,
 ) {
   rejectIfAnyProblem(requests.map(({ email, role }) => ({ email, problem: checkAdminRole(role, access) })));
@@ -67,18 +70,21 @@ export async function inviteMembers(
     for (const request of requests) {
       const conflict = findConflict(existing.get(request.email), now);
       if (conflict !== undefined) failed.push({ email: request.email, code: conflict.code });
-      else invitations.push(await createOrReissue(db, access, request, existing.get(request.email), deps, now));
+      else
+        invitations.push(
+          await createOrReissue(db, deps, access, { request, existing: existing.get(request.email) }, now),
+        );
     }
   });
-  return answerAndMail(db, access, invitations, deps, (invited) => ({ invited, failed }));
+  return answerAndMail(db, deps, access, invitations, (invited) => ({ invited, failed }));
 }
 
-/** Sends new links, valid for 60 days, to people who have not joined. The old links stop working. */
+/** Sends new links, valid for 60 days, to people who have not joined yet. The old links stop working. */
 export async function resendInvitations(
   db: Db,
+  deps: InvitationDeps,
   access: WorkspaceAccess,
   emails: readonly string[],
-  deps: InvitationDeps,
   now: Date,
 ) {
   const invitations: InvitationWithToken[] = [];
@@ -87,11 +93,12 @@ export async function resendInvitations(
     const existing = await findMembersOrInvitations(db, access, emails);
     for (const email of emails) {
       const person = existing.get(email);
-      if (person?.joined === false) invitations.push(await reissueInvitation(db, access, person, {}, deps, now));
+      if (person?.joined === false)
+        invitations.push(await reissueInvitation(db, deps, access, { existing: person, change: {} }, now));
       else failed.push({ email, code: person === undefined ? 'invitation_not_found' : 'member_exists' });
     }
   });
-  return answerAndMail(db, access, invitations, deps, (resent) => ({ resent, failed }));
+  return answerAndMail(db, deps, access, invitations, (resent) => ({ resent, failed }));
 }
 
 function findConflict(existing: MemberOrInvitation | undefined, now: Date): Problem | undefined {
@@ -100,7 +107,7 @@ function findConflict(existing: MemberOrInvitation | undefined, now: Date): Prob
     return new Problem(
       'conflict',
       'member_exists',
-      'This person is already a member of the workspace. Change the member instead.',
+      'This person is already a member of the workspace. Update the member instead.',
       {
         retrySafe: false,
       },
@@ -119,26 +126,25 @@ function findConflict(existing: MemberOrInvitation | undefined, now: Date): Prob
 /** Creates an invitation, or renews an expired one with the requested role. */
 async function createOrReissue(
   db: Db,
-  access: WorkspaceAccess,
-  request: InvitationRequest,
-  existing: MemberOrInvitation | undefined,
   deps: InvitationDeps,
+  access: WorkspaceAccess,
+  { request, existing }: { readonly request: InvitationRequest; readonly existing: MemberOrInvitation | undefined },
   now: Date,
 ): Promise<InvitationWithToken> {
   const direct = { ...request, assigned_via: 'direct' as const };
-  if (existing?.joined !== false) return createInvitation(db, access, direct, deps, now);
+  if (existing?.joined !== false) return createInvitation(db, deps, access, direct, now);
   if (request.role === 'viewer') await limitInvitedSharesToViewer(db, existing);
-  return reissueInvitation(db, access, existing, direct, deps, now);
+  return reissueInvitation(db, deps, access, { existing, change: direct }, now);
 }
 
 async function createInvitation(
   db: Db,
+  deps: InvitationDeps,
   access: WorkspaceAccess,
   request: Pick<InvitationWithToken, 'email' | 'role' | 'assigned_via'>,
-  deps: InvitationDeps,
   now: Date,
 ): Promise<InvitationWithToken> {
-  const invitation = await insertInvitation(db, access, request, pepperOf(deps), now);
+  const invitation = await insertInvitation(db, pepperOf(deps), access, request, now);
   const { id, email, role, expires_at } = invitation;
   const after = { email, role, expires_at };
   await audit(db, access, { type: 'invitation.created', target: { kind: 'invitation', id }, after }, now);
@@ -147,31 +153,32 @@ async function createInvitation(
 
 async function reissueInvitation(
   db: Db,
-  access: WorkspaceAccess,
-  existing: Invitation,
-  change: Partial<Pick<InvitationWithToken, 'role' | 'assigned_via'>>,
   deps: InvitationDeps,
+  access: WorkspaceAccess,
+  {
+    existing,
+    change,
+  }: { readonly existing: Invitation; readonly change: Partial<Pick<InvitationWithToken, 'role' | 'assigned_via'>> },
   now: Date,
 ): Promise<InvitationWithToken> {
-  const renewed = await renewInvitation(db, access, existing, change, pepperOf(deps), now);
+  const renewed = await renewInvitation(db, pepperOf(deps), access, { invitation: existing, terms: change }, now);
   const [before, after] = [existing, renewed].map(({ email, role, expires_at }) => ({ email, role, expires_at }));
   const target = { kind: 'invitation', id: renewed.id };
   await audit(db, access, { type: 'invitation.resent', target, before, after }, now);
   return renewed;
 }
 
-// ---- guests: people outside the workspace with whom an app is shared
+// ---- guests, who are people outside the workspace with whom an app is shared
 
 /**
  * Shares an app with a person who is not a member, and invites them as a guest if they have no invitation. `before` is
- * the share's role until now. `notify` mails the link; it is null if the person already has a valid one.
+ * an existing share's role. `notify` mails the link, and is null if the person already has a valid one.
  */
 export async function inviteGuest(
   db: Db,
-  access: AppAccess,
-  email: string,
-  role: 'editor' | 'viewer',
   deps: InvitationDeps,
+  access: AppAccess,
+  { email, role }: { readonly email: string; readonly role: 'editor' | 'viewer' },
   now: Date,
 ): Promise<{ before: 'editor' | 'viewer' | null; notify: ((db: Db) => Promise<MailOutcome>) | null }> {
   const existing = await findOpenInvitation(db, access, email);
@@ -179,7 +186,7 @@ export async function inviteGuest(
     throw new Problem(
       'bad_request',
       'role_not_assignable',
-      "Viewers of the workspace can't be editors of an app. Share it as viewer, or change their role first.",
+      "A workspace viewer can't be an app editor. Share the app with the viewer role, or change the member's role first.",
     );
   }
   const share = async (invitation: { workspace_id: string; id: string }) => {
@@ -190,26 +197,29 @@ export async function inviteGuest(
   if (existing !== undefined && existing.expires_at > now) return { before: await share(existing), notify: null };
   const guest = { email, role: 'guest', assigned_via: 'app_share' } as const;
   const issued = await (existing === undefined
-    ? createInvitation(db, access, guest, deps, now)
-    : reissueInvitation(db, access, existing, {}, deps, now));
+    ? createInvitation(db, deps, access, guest, now)
+    : reissueInvitation(db, deps, access, { existing, change: {} }, now));
   const before = await share(issued);
   const sender = await getSender(db, access);
-  return { before, notify: (db) => sendMail(db, issued, sender, deps) };
+  return { before, notify: (db) => sendMail(db, deps, issued, sender) };
 }
 
-/** Counts the invitation that sharing the app with this person would send, if any. 429 if none is left for today. */
+/**
+ * Counts the invitation, if any, that sharing the app with this person would send. Throws a 429 if today's limit is
+ * reached.
+ */
 export async function countGuestInvitation(
   db: Db,
+  { counters }: InvitationDeps,
   access: AppAccess,
   email: string,
-  { counters }: InvitationDeps,
   now: Date,
 ): Promise<void> {
   const existing = (await findMembersOrInvitations(db, access, [email])).get(email);
   if (findConflict(existing, now) === undefined) await countInvitations(db, access, 1, counters);
 }
 
-/** Removes the share of one app from an invitation. A guest's invitation is cancelled with its last share. */
+/** Removes one app's share from an invitation. A guest's invitation is cancelled when its last share is removed. */
 export async function removeInvitedGuest(
   db: Db,
   access: AppAccess,

@@ -1,5 +1,5 @@
-// Invitations through the API: inviting by role or by sharing an app, with and without mail, and accepting
-// (docs/api/members.md#invitations).
+// Tests invitations through the API: inviting by role or by sharing an app, with and without mail, and accepting an
+// invitation (docs/api/members.md#invitations).
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';
@@ -10,7 +10,8 @@ import { newId } from '../../../kit/ids.ts';
 
 const mail = await startMailSandbox();
 afterAll(() => mail.close());
-// All tests have the same IP address. Behind a trusted proxy each can use its own, so that they share no rate limit.
+// All tests use the same IP address. Behind a trusted proxy, each test can set its own address, so none share a rate
+// limit.
 const world = await startWorld({ environment: { SMTP_URL: mail.smtpUrl, TRUSTED_PROXIES: '127.0.0.1' } });
 const withoutMail = await startSecondApp(world, { environment: { SMTP_URL: '', TRUSTED_PROXIES: '127.0.0.1' } });
 
@@ -40,7 +41,7 @@ const accept = (token: string, body?: object, headers: Record<string, string> = 
   world.call('POST', `/api/invitations/${token}/accept`, { body, headers: { ...newAddress(), ...headers } });
 
 const tokenIn = (text: string) => /\/invitations#([\w-]{43})/.exec(text)?.[1] as string;
-/** The token of the newest mail to this address. */
+/** The token in the newest mail to this address. */
 const mailedToken = (email: string) => tokenIn(mail.inbox.findLast(({ to }) => to.includes(email))?.text ?? '');
 const cookieOf = (got: CallResult) => String(got.headers['set-cookie']).split(';')[0] as string;
 
@@ -92,6 +93,17 @@ describe('inviteMember', () => {
       needs_account: true,
     });
     expect(await listAuditEntries(here.id, 'invitation.created')).toMatchObject([{ after: { email, role: 'editor' } }]);
+  });
+
+  it('mails no link or message that was put into the name of the workspace', async () => {
+    const here = await createWorkspace();
+    const name = 'URGENT your account is locked. Unlock at https://evil.example/now';
+    await world.db.updateTable('workspaces').set({ name }).where('id', '=', here.id).execute();
+    const email = newEmail();
+    await invite(here.as, { email });
+    const sent = mail.inbox.findLast(({ to }) => to.includes(email));
+    expect(sent?.subject).toMatch(/^Join URGENT your account is locked\. Unlock at https.*… on Plinth$/);
+    expect(`${sent?.subject} ${sent?.text}`).not.toMatch(/evil\.example|https:\/\/evil/);
   });
 
   it('returns the link if mail is off or the mail server refused the mail', async () => {
@@ -146,7 +158,8 @@ describe('inviteMember', () => {
     mail.behave('refusing');
     const refused = await invite(here.as, { email: newEmail() });
     mail.behave('well');
-    // The answer does not tell whether others wrote to this address or the mail server refused the mail.
+    // The response does not reveal whether other workspaces have mailed this address or the mail server rejected the
+    // mail.
     expect(Object.keys(capped.body)).toEqual(Object.keys(refused.body));
     expect([capped.body.mail, refused.body.mail]).toEqual(['failed', 'failed']);
     expect((await open(tokenIn(capped.body.accept_url))).status).toBe(200);
@@ -170,7 +183,7 @@ describe('inviteMember', () => {
     const refused = await inviteAll(here.as, many(3), {}, withoutMail);
     expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', limit: 100, window_seconds: 86_400 } });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(86_000);
-    // What was refused does not count. Sharing an app with an outsider invites them too.
+    // Rejected invitations don't count. Sharing an app with an outsider also sends an invitation.
     const app = await world.appOf(here.owner, here.id);
     const share = (email: string) =>
       withoutMail.call('PUT', `/api/apps/${app.id}/shares/${email}`, { as: here.as, body: { role: 'viewer' } });
@@ -179,8 +192,8 @@ describe('inviteMember', () => {
       200, 200, 200,
     ]);
     expect((await share(newEmail())).status).toBe(429);
-    expect((await share(here.owner.email)).status).toBe(200); // a member is not invited
-    // The person has none left in other workspaces either, and others have all of theirs.
+    expect((await share(here.owner.email)).status).toBe(200); // members are not invited
+    // The same person has no invitations left in other workspaces either, but other people still have all of theirs.
     const second = await world.workspace(here.owner, 'free');
     const asSame = await world.token(here.owner, second);
     expect((await invite(asSame, { email: newEmail() }, {}, withoutMail)).status).toBe(429);
@@ -390,7 +403,7 @@ describe('acceptInvitation', () => {
     expect(await listAuditEntries(here.id, 'invitation.accepted')).toMatchObject([
       { actor: { kind: 'user', email }, after: { email, role: 'editor', new_account: true } },
     ]);
-    // The same person may repeat the call; nobody else may.
+    // Only the same person may repeat the call.
     const again = await accept(mailedToken(email), {}, { cookie: cookieOf(got) });
     expect([again.status, again.headers['x-changed'], again.body]).toEqual([200, 'false', got.body]);
     expect((await accept(mailedToken(email), { full_name: 'Other', password })).status).toBe(403);
@@ -434,7 +447,7 @@ describe('acceptInvitation', () => {
         .set({ last_used_at: new Date() })
         .where('user_id', '=', person.id)
         .execute();
-      expect((await accept(token, {}, own)).body.code).toBe('invitation_email_mismatch'); // an idle session has expired
+      expect((await accept(token, {}, own)).body.code).toBe('invitation_email_mismatch'); // the idle session expired
     });
     const got = await accept(token, {}, own);
     expect(got).toMatchObject({ status: 200, body: { user: { id: person.id }, workspace: { role: 'viewer' } } });
@@ -493,7 +506,7 @@ describe('acceptInvitation', () => {
 });
 
 describe('an account that was created with a link that was not mailed', () => {
-  /** As an admin who creates the account of somebody else. */
+  /** Acts as an admin who creates an account for someone else's address. */
   async function createUnproven() {
     const here = await createWorkspace();
     const email = newEmail();
@@ -543,7 +556,7 @@ describe('an account that was created with a link that was not mailed', () => {
     const there = await createWorkspace();
     const { body } = await invite(there.as, { email }, {}, withoutMail);
     const link = tokenIn(body.accept_url);
-    // Only the account itself may accept it: the link proves nothing.
+    // Only the signed-in account may accept the invitation, because a link that was not mailed proves nothing.
     expect((await accept(link, { full_name: 'X', password })).body.code).toBe('invitation_email_mismatch');
     expect((await accept(link, {}, cookie)).body.user.email_verified).toBe(false);
     const third = await createWorkspace();
@@ -627,7 +640,7 @@ describe('sharing an app with a person outside the workspace', () => {
     });
     expect((await share(here.as, app.id, email, 'viewer')).body.status).toBe('invited');
     await unshare(here.as, app.id, email);
-    expect((await open(mailedToken(email))).body.role).toBe('viewer'); // the invitation does not come from the share
+    expect((await open(mailedToken(email))).body.role).toBe('viewer'); // the invitation did not come from the share
   });
 
   it('becomes view-only when an expired guest is invited as a viewer', async () => {

@@ -1,12 +1,13 @@
-// Owns the mail of an invitation, and the answer that says whether it was sent.
-import type { Counters } from '../../../core/auth/counters.ts';
+// Mails an invitation, and the response that reports whether the mail was sent.
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
+import type { Counters } from '../../../core/auth/rate-limits/counters.ts';
 import { getCallingUser, getUser } from '../../../core/identity/accounts.ts';
 import { type InvitationWithToken, markMailed } from '../../../core/identity/invitations.ts';
 import type { TokenKeys } from '../../../core/identity/users.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { Mail } from '../../../gateways/mail/index.ts';
 import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../../kit/http/answer.ts';
+import { toNameInMail } from '../../../kit/name-in-mail.ts';
 import type { Db } from '../../../tables.ts';
 import { linkTo, type MailOutcome, presentInvitation } from './contract.ts';
 import { countMail } from './limits.ts';
@@ -23,14 +24,15 @@ export type InvitationBody = ReturnType<typeof presentInvitation>;
 const mailsAtOnce = 10;
 
 /**
- * The answer for new or renewed invitations. Mails are sent after the commit. Until a mail is known to be sent, the answer
- * says `failed` and contains the link; that is what a process that crashes in between leaves under an Idempotency-Key.
+ * Builds the response for new or renewed invitations. Mails are sent after the commit. Until a mail is known to have
+ * been sent, the response reports `failed` and contains the link. If the process crashes in between, this response
+ * stays stored under the Idempotency-Key.
  */
 export async function answerAndMail<Body>(
   db: Db,
+  deps: InvitationDeps,
   access: WorkspaceAccess,
   invitations: readonly InvitationWithToken[],
-  deps: InvitationDeps,
   bodyOf: (invitations: InvitationBody[]) => Body,
 ): Promise<Body | Answer<Body>> {
   if (invitations.length === 0) return unchanged(bodyOf([]));
@@ -39,21 +41,21 @@ export async function answerAndMail<Body>(
   if (!deps.mail.configured) return bodyWith('off');
   const sender = await getSender(db, access);
   return answerWithFollowUp(bodyWith('failed'), async (db) =>
-    withNotes(bodyOf(await sendMails(db, invitations, sender, deps)), {}),
+    withNotes(bodyOf(await sendMails(db, deps, invitations, sender)), {}),
   );
 }
 
 async function sendMails(
   db: Db,
+  deps: InvitationDeps,
   invitations: readonly InvitationWithToken[],
   sender: Sender,
-  deps: InvitationDeps,
 ): Promise<InvitationBody[]> {
   const bodies: InvitationBody[] = [];
   for (let start = 0; start < invitations.length; start += mailsAtOnce) {
     const batch = invitations.slice(start, start + mailsAtOnce);
     const sent = batch.map(async (invitation) =>
-      presentInvitation(invitation, await sendMail(db, invitation, sender, deps), deps.baseUrl),
+      presentInvitation(invitation, await sendMail(db, deps, invitation, sender), deps.baseUrl),
     );
     bodies.push(...(await Promise.all(sent)));
   }
@@ -65,19 +67,22 @@ interface Sender {
   readonly inviter: string;
 }
 
-/** The mail names the inviter only by an address that was proven: it could be used to pretend to be somebody else. */
+/**
+ * The inviter is named only if their address is verified, because an unverified address could be used to impersonate
+ * someone else.
+ */
 export async function getSender(db: Db, access: WorkspaceAccess): Promise<Sender> {
   const { email, email_verified_at } = await getUser(db, getCallingUser(access).id);
   const { name } = await getWorkspaceRow(db, access);
-  return { workspace: name.replace(/\s+/g, ' '), inviter: email_verified_at === null ? 'An admin' : email };
+  return { workspace: toNameInMail(name, 'a workspace'), inviter: email_verified_at === null ? 'An admin' : email };
 }
 
-/** Runs after the commit. A link that was sent proves the address of whoever uses it. */
+/** Runs after the commit. Using a mailed link proves ownership of the address. */
 export async function sendMail(
   db: Db,
+  { mail, baseUrl, counters, tokenKeys }: InvitationDeps,
   invitation: InvitationWithToken,
   { workspace, inviter }: Sender,
-  { mail, baseUrl, counters, tokenKeys }: InvitationDeps,
 ): Promise<MailOutcome> {
   if (!mail.configured) return 'off';
   if (!(await countMail(invitation.email, counters))) return 'failed';
@@ -86,7 +91,7 @@ export async function sendMail(
     subject: `Join ${workspace} on Plinth`,
     text: `${inviter} invited you to the workspace “${workspace}” as ${invitation.role}.\n\nTo accept, open this link within 60 days:\n${linkTo(baseUrl, invitation.token)}\n\nIf you did not expect this invitation, ignore this e-mail. Nothing happens unless you accept.\n`,
   });
-  // If this fails, the mail was sent all the same. The link then proves nothing, as if it had been shown.
-  if (outcome === 'sent') await markMailed(db, invitation, tokenKeys.peppers[0]).catch(() => {});
+  // If this fails, the mail has still been sent, but the link proves nothing, as if only the inviter had seen it.
+  if (outcome === 'sent') await markMailed(db, tokenKeys.peppers[0], invitation).catch(() => {});
   return outcome;
 }

@@ -8,12 +8,11 @@ let email = '';
 
 async function start() {
   const invitation_token = findToken();
-  if (invitation_token === '')
-    return showUnusable('The link is incomplete: its token is missing. Open the whole link from the mail.');
+  if (invitation_token === '') return showUnusable('The link is incomplete. Open the full link from the e-mail.');
   const { status, body, error } = await request('POST', '/api/invitations/open', { invitation_token });
   if (status === 404)
     return showUnusable(
-      'The link was replaced by a newer one, or the invitation was cancelled. Open the newest mail, or ask an admin of the workspace for a new invitation.',
+      'This link was replaced by a newer one, or the invitation was cancelled. Open the most recent e-mail, or ask a workspace admin for a new invitation.',
     );
   if (status === 410) return showUnusable(error);
   if (error !== undefined) throw new Error(error);

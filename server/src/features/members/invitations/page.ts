@@ -1,14 +1,15 @@
-// Owns the page that an invitation's link opens: the invitation, a form for a new account, a sign-in for an existing one,
-// and a confirmation. The token is in the URL's fragment, which browsers do not send, so no server or proxy logs it.
-import { readPart, renderPage } from '../../../kit/http/page.ts';
+// The page that an invitation's link opens. It shows the invitation, a form for a new account or a sign-in for an
+// existing one, and a confirmation. The token is in the URL's fragment, which browsers do not send, so no server or
+// proxy logs it.
+import { readPart, renderPage } from '../../../kit/http/page/page.ts';
 
 export const invitationPage = renderPage({
   title: 'Invitation',
-  script: readPart('page.browser.js', import.meta.url),
+  scripts: [readPart('page.browser.js', import.meta.url)],
   main: `
     <div id="heading" data-section hidden>
       <h1>Join <span data-fill="workspace"></span></h1>
-      <p><b data-fill="email"></b> is invited to this workspace as <span data-fill="role"></span>.</p>
+      <p><b data-fill="email"></b> has been invited to this workspace as <span data-fill="role"></span>.</p>
       <p class="quiet">The invitation expires on <span data-fill="expires"></span>.</p>
     </div>
     <form id="create-account" data-section hidden>
@@ -29,7 +30,7 @@ export const invitationPage = renderPage({
       <button>Sign in and join</button>
     </form>
     <form id="other-account" data-section hidden>
-      <p>You are signed in as <b data-fill="me"></b>, and this invitation is for another account.</p>
+      <p>You are signed in as <b data-fill="me"></b>, but this invitation is for another account.</p>
       <button>Sign out and continue</button>
     </form>
     <section id="joined" data-section hidden>

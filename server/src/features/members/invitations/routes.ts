@@ -1,16 +1,12 @@
-// Owns the routes of invitations: inviting, reading and accepting one, and the page its link opens.
+// The routes for sending, reading and accepting invitations, and for the page that an invitation's link opens.
 import { open, writeCredentials } from '../../../core/auth/credentials.ts';
+import { nestedResource } from '../../../core/auth/guards/row.ts';
+import { anyone, anyoneWithSession } from '../../../core/auth/guards/visitor.ts';
+import { unlimitedToken, workspaceAs } from '../../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import {
-  anyone,
-  anyoneWithSession,
-  nestedResource,
-  unlimitedToken,
-  workspaceAs,
-} from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { media } from '../../../kit/http/operation.ts';
-import { answerWithPage } from '../../../kit/http/page.ts';
+import { answerWithPage } from '../../../kit/http/page/page.ts';
 import type { Db } from '../../../tables.ts';
 import { type AcceptDeps, acceptByLink, findValidInvitation, getValidInvitation } from './accept.ts';
 import {
@@ -62,7 +58,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     answers: { 200: Invitation },
     refusals: [planRequired, { status: 409, code: 'member_exists' }, { status: 409, code: 'invitation_pending' }],
     precheck: ({ db, access }) => countInvitations(db, access, 1, deps.counters),
-    handle: ({ db, access, body, now }) => inviteMember(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => inviteMember(db, deps, access, body, now),
   }),
   route({
     name: 'inviteMembers',
@@ -82,7 +78,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     answers: { 200: Invited },
     refusals: [{ status: 400, code: 'bulk_rejected' }],
     precheck: ({ db, access, body }) => countInvitations(db, access, body.invitations.length, deps.counters),
-    handle: ({ db, access, body, now }) => inviteMembers(db, access, body.invitations, deps, now),
+    handle: ({ db, access, body, now }) => inviteMembers(db, deps, access, body.invitations, now),
   }),
   route({
     name: 'resendInvitation',
@@ -90,15 +86,17 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     method: 'POST',
     path: '/api/workspace/invitations/resend',
     summary: 'Send up to 50 invitations again, with new links',
-    description: 'For invitations that are pending or expired, or whose mail was lost. The old links stop working.',
+    description:
+      'Works for pending and expired invitations, for example if the mail was lost. The old links stop working.',
     credentials: writeCredentials,
     access: admin,
     limit: invitationLimit,
     body: Resend,
+    idempotency: 'optional',
     audits: ['invitation.resent'],
     answers: { 200: Resent },
     precheck: ({ db, access, body }) => countInvitations(db, access, body.emails.length, deps.counters),
-    handle: ({ db, access, body, now }) => resendInvitations(db, access, body.emails, deps, now),
+    handle: ({ db, access, body, now }) => resendInvitations(db, deps, access, body.emails, now),
   }),
 ];
 
@@ -118,7 +116,7 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => [
     answers: { 200: InvitationPreview },
     refusals: [notFound, expired],
     handle: async ({ db, body, now }) =>
-      presentInvitationPreview(await getValidInvitation(db, body.invitation_token, deps, now)),
+      presentInvitationPreview(await getValidInvitation(db, deps, body.invitation_token, now)),
   }),
   route({
     name: 'joinWorkspace',
@@ -136,8 +134,8 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => [
     answers: { 200: Accepted },
     refusals: [notFound, expired, { status: 403, code: 'invitation_email_mismatch' }],
     handle: async ({ db, access, body, now }) => {
-      const invitation = await getValidInvitation(db, body.invitation_token, deps, now);
-      return acceptByLink(db, { ...access, invitation }, body.invitation_token, body, deps, now);
+      const invitation = await getValidInvitation(db, deps, body.invitation_token, now);
+      return acceptByLink(db, deps, { ...access, invitation }, { token: body.invitation_token, input: body }, now);
     },
   }),
   route({
@@ -153,16 +151,16 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => [
   }),
 ];
 
-/** With the token in the path, as in the links that were sent before it moved to the fragment. */
+/** The same routes with the token in the path, for links sent before the token was moved to the fragment. */
 const acceptingByPathRoutes = (deps: AcceptDeps): Route[] => {
-  const findByToken = (db: Db, _access: unknown, token: string, now: Date) => findValidInvitation(db, token, deps, now);
+  const findByToken = (db: Db, _access: unknown, token: string, now: Date) => findValidInvitation(db, deps, token, now);
   return [
     route({
       name: 'getInvitation',
       method: 'GET',
       path: '/api/invitations/{invitation_token}',
       summary: 'Read an invitation by its link',
-      description: 'Prefer `openInvitation`: the token is in no URL there, so it is not logged.',
+      description: 'Prefer `openInvitation`, which keeps the token out of URLs and therefore out of logs.',
       credentials: open,
       access: nestedResource(anyone, 'invitation', findByToken, 'invitation_token'),
       limit: perMinute(30, 'address'),
@@ -176,7 +174,8 @@ const acceptingByPathRoutes = (deps: AcceptDeps): Route[] => {
       method: 'POST',
       path: '/api/invitations/{invitation_token}/accept',
       summary: 'Accept an invitation and join the workspace',
-      description: 'Like `joinWorkspace`, which is preferred: the token is in no URL there, so it is not logged.',
+      description:
+        'Prefer `joinWorkspace`, which does the same and keeps the token out of URLs and therefore out of logs.',
       credentials: open,
       access: nestedResource(anyoneWithSession, 'invitation', findByToken, 'invitation_token'),
       limit: perMinute(10, 'address'),
@@ -184,7 +183,8 @@ const acceptingByPathRoutes = (deps: AcceptDeps): Route[] => {
       audits: ['invitation.accepted', 'token.revoked'],
       answers: { 200: Accepted },
       refusals: [expired, { status: 403, code: 'invitation_email_mismatch' }],
-      handle: ({ db, access, params, body, now }) => acceptByLink(db, access, params.invitation_token, body, deps, now),
+      handle: ({ db, access, params, body, now }) =>
+        acceptByLink(db, deps, access, { token: params.invitation_token, input: body }, now),
     }),
     route({
       name: 'invitationPage',

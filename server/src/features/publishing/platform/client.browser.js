@@ -7,7 +7,7 @@
 // Every failure is a PlinthError. What a user may read and write is decided on the server, by the rules of each entity.
 // Documentation: docs/guides/runtime-client.md
 
-// @ts-expect-error It is made for each app, with the id of the app and the address of the API.
+// @ts-expect-error It is made for each app: its id, the address of the API, and the ways in which people can sign in.
 import { app } from '/_plinth/app.js';
 
 export { app };
@@ -48,7 +48,8 @@ export class PlinthError extends Error {
 /** @param {Fault} fault */
 function describeFault({ loc, msg }) {
   const [, ...field] = loc; // the first is `body` or `query`
-  return `${field.join('.') || 'The request'} ${msg}.`;
+  const name = field.join('.') || 'the request';
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)} ${msg}.`;
 }
 
 // ---- data
@@ -254,7 +255,7 @@ function become(next) {
 /** @type {Promise<void> | undefined} */
 let renewing;
 
-/** Renews the token when half of its time is over: one tab at a time, so that the others find the new one. */
+/** Renews the token when half of its time is over: one tab at a time, so the others find the new one. */
 async function renewIfDue() {
   if (!session || Date.now() < session.renew_at) return;
   renewing ??= (navigator.locks ? navigator.locks.request(storageKey, renew) : renew()).finally(() => {
@@ -321,7 +322,10 @@ async function send(method, path, { body, query = {}, token } = {}) {
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch(() => undefined);
   if (response === undefined)
-    throw new PlinthError(0, { code: 'unreachable', detail: 'The server was not reached. Check the connection.' });
+    throw new PlinthError(0, {
+      code: 'unreachable',
+      detail: 'The server could not be reached. Check your connection.',
+    });
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw new PlinthError(response.status, answer);
   return answer;

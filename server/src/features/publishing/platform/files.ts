@@ -1,10 +1,11 @@
-// Owns the files of the platform on the hosts of apps, below /_plinth/: the runtime client, and what it must know of the app.
+// The platform files on app hosts, below /_plinth/: the runtime client, and what it needs to know: the
+// app's id, the API's URL, and how people can sign in and sign up.
 import { readFileSync } from 'node:fs';
-import type { PlatformFiles } from '../serve/serve.ts';
+import type { PlatformApp, PlatformFiles } from '../serve/serve.ts';
 
 export function createPlatformFiles(apiUrl: string): PlatformFiles {
   const client = readFileSync(new URL('./client.browser.js', import.meta.url));
-  const describeApp = ({ id }: { readonly id: string }) => Buffer.from(toModule({ id, api: apiUrl }));
+  const describeApp = ({ id, signIn }: PlatformApp) => Buffer.from(toModule({ id, api: apiUrl, ...signIn }));
   return new Map([
     ['client.js', () => client],
     ['app.js', describeApp],

@@ -1,5 +1,5 @@
-// Owns which requests are for published apps, and for which. With a domain of their own, every host at or under it belongs to
-// apps and never to the API; without one, the addresses below /p/ do.
+// Decides which requests are for published apps, and for which app. If apps have their own domain, that domain and all
+// hosts under it belong to apps, never to the API. Otherwise, the addresses below /p/ belong to apps.
 //
 //   APPS_DOMAIN    request                       slug     target
 //   apps.example   shop.apps.example /a?b        shop     /a?b
@@ -11,9 +11,9 @@
 import type { IncomingMessage } from 'node:http';
 
 export interface AppTarget {
-  /** Undefined: the host can't be that of an app. */
+  /** `undefined` if the host can't belong to an app. */
   readonly slug: string | undefined;
-  /** Path and query in the app. Empty if the slash behind the slug is missing. */
+  /** The path and query within the app. Empty if the slash after the slug is missing. */
   readonly target: string;
 }
 
@@ -42,5 +42,5 @@ function findInFolder({ url = '' }: IncomingMessage): AppTarget | undefined {
   return { slug: slugForm.test(slug) ? slug : undefined, target: rest.startsWith('/') ? rest : '' };
 }
 
-/** In lower case, without the port and the dot of the root. */
+/** Converts a host to lower case and removes the port and the trailing dot. */
 const normalizeHost = (host: string): string => host.toLowerCase().replace(/:\d*$/, '').replace(/\.+$/, '');

@@ -1,15 +1,18 @@
-// Owns the headers that an app's security settings add to its files.
+// The headers that an app's security settings add to its files.
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { HeaderSettings } from '../contract.ts';
 
-/** What a page below /p/ may do. Without an origin of its own it can't use the cookies, the storage or the pages of the API. */
+/**
+ * Sandboxes pages below /p/. They then have no origin of their own, so they can't use the API's cookies, storage or
+ * pages.
+ */
 export const sandboxPolicy = 'sandbox allow-scripts allow-forms';
 
-/** Several policies in one header. Browsers apply each on its own. */
+/** Joins several policies into one header. Browsers apply each policy separately. */
 export const joinPolicies = (...policies: readonly (string | undefined)[]): string =>
   policies.filter(Boolean).join(', ');
 
-/** On a host of the app's own. */
+/** Returns the headers for the app's own host. */
 export const toOwnHeaders = (settings: HeaderSettings): OutgoingHttpHeaders =>
   withoutEmpty({
     'content-security-policy': settings.csp,
@@ -17,7 +20,10 @@ export const toOwnHeaders = (settings: HeaderSettings): OutgoingHttpHeaders =>
     ...toPageHeaders(settings),
   });
 
-/** Below /p/. The app's policy can't loosen the sandbox. Whether the API's host is reached by https is not the app's to say. */
+/**
+ * Returns the headers for pages below /p/. The app's policy can't loosen the sandbox, and HSTS is set by the API, which
+ * owns the host.
+ */
 export const toSandboxedHeaders = (settings: HeaderSettings): OutgoingHttpHeaders =>
   withoutEmpty({
     'content-security-policy': joinPolicies(sandboxPolicy, settings.csp ?? undefined),

@@ -1,12 +1,13 @@
-// Owns how long browsers keep a published file. Build tools put a hash of the content into the names of files, so that a new
-// content has a new name: these are kept for a year without asking. All others are asked for each time, and answered with 304
-// if they have not changed.
+// Defines how long browsers cache a published file. Build tools put a hash of the content into file names, so changed
+// content gets a new name. These files are cached for a year without revalidation. Browsers revalidate all other files
+// on each use, and receive a 304 if nothing has changed.
 //
-// A name that only looks like that would be kept too, whatever its content becomes. So the rule is strict: scripts, styles,
-// fonts, images, media and source maps, whose name ends, before the extension, with `-` or `.` and
+// A name that only looks hashed would also be cached for a year, even if the content changes. The rule is therefore
+// strict. It covers scripts, styles, fonts, images, media and source maps whose name, without the extension, ends with
+// `-` or `.` followed by
 //
 //   8 to 64 digits and letters a-f, with a digit somewhere before a letter    main.3f2a1b4c.js   logo-9e107d9d372bb682.svg
-//   in a folder `assets`, as Vite writes them: 8 letters, digits, - and _,
+//   in a folder `assets`, as written by Vite: 8 letters, digits, - and _,
 //   of both cases, with a digit somewhere before a letter                     assets/index-BsJ2kdhC.js
 //
 //   not: report-20240101.png   my-dashboard.js   main.abcdefab.js   index-BsJ2kdhC.js   assets/Invoice1.js   3f2a1b4c.html

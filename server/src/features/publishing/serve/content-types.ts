@@ -1,4 +1,4 @@
-// Owns the content types of published files, by the extension of their names, and which of them are worth compressing.
+// The content types of published files, by file extension, and which types are worth compressing.
 
 export interface ContentType {
   readonly header: string;
@@ -73,8 +73,8 @@ const unknownType = compressed('application/octet-stream');
 
 export const contentTypeOf = (path: string): ContentType => types.get(extensionOf(path)) ?? unknownType;
 
-/** In lower case, without the dot; empty if the name has none. */
+/** The extension in lower case, without the dot. Empty if the name has none. */
 const extensionOf = (path: string): string => /\.([a-z0-9]{1,12})$/.exec(path.toLowerCase())?.[1] ?? '';
 
-/** Whether people or programs read it as text. */
+/** Whether the file is served as UTF-8 text. */
 export const isText = (path: string): boolean => contentTypeOf(path).header.endsWith('charset=utf-8');

@@ -1,7 +1,7 @@
-// Owns the contents of published files in this process. A content is read from the object storage whole, compared with its hash,
-// and cut into pieces of 1 MiB before any of it is sent: a slow reader keeps neither a connection to the storage nor more than
-// one piece. Contents and compressed forms are cached. Reads are limited per app, so that one app does not keep others from
-// being read.
+// Reads the contents of published files. A file is read from the object storage in full, verified against its
+// hash and split into pieces of 1 MiB before any of it is sent. A slow client therefore occupies no storage connection,
+// and only one piece of memory. Contents and their compressed forms are cached. Reads are limited per app, so one app
+// can't block the others.
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { ObjectStorage } from '../../../gateways/storage/index.ts';
 import { type ByteCache, createByteCache } from '../../../kit/byte-cache.ts';
 import { createFairGate, GateClosed } from '../../../kit/fair-gate.ts';
-import type { Encoding } from '../../../kit/http/conditional.ts';
+import type { Encoding } from '../../../kit/http/response/conditional.ts';
 import type { PublishedFile } from '../contract.ts';
 import { objectKey } from '../snapshot.ts';
 
@@ -17,34 +17,34 @@ export const pieceBytes = 1024 * 1024;
 const cacheBytes = 48 * 1024 * 1024;
 const maxReadMs = 20_000;
 
-/** A file whose content can be sent. */
+/** A file's content, ready to be sent. */
 export interface Content {
   readonly sha256: string;
   readonly size: number;
-  /** The piece with this number. Throws if the storage can't be used, or has something else. */
+  /** Returns the piece with this index. Throws if the storage is unavailable or the stored content does not match. */
   readPiece(index: number): Buffer | Promise<Buffer>;
-  /** The whole content, compressed. Undefined if that is not worth it, or would take too long now. */
+  /** Compresses the whole content. `undefined` if compression is not worthwhile or would currently take too long. */
   compress(encoding: Encoding): Buffer | undefined | Promise<Buffer | undefined>;
 }
 
 export interface Contents {
-  /** What is in the object storage. */
+  /** Content in the object storage. */
   ofFile(appId: string, file: PublishedFile): Content;
-  /** What this process has made. */
+  /** Content that this process has generated. */
   ofBytes(bytes: Buffer): Content;
 }
 
-/** The storage does not have what was published. Publishing the app again uploads it again. */
+/** The storage has lost the published content. Publishing the app again restores it. */
 export class ContentLost extends Error {}
 
-/** Called when the storage does not have the content that the database says is stored. */
+/** Called if the storage has lost content that the database lists as stored. */
 export type OnLost = (appId: string, blobId: string) => Promise<void>;
 
 export function createContents(objectStorage: ObjectStorage, onLost: OnLost): Contents {
   const sizeOf = (pieces: readonly Buffer[]) => pieces.reduce((sum, piece) => sum + piece.length, 100);
   const cache = createByteCache<readonly Buffer[]>(cacheBytes, sizeOf);
   const gate = createFairGate({ inAll: 16, perOwner: 4, maxWaitingOfOwner: 500, maxWaitMs: 10_000 });
-  // Each of them takes up to 5 MiB until it is read.
+  // Each read of a large file needs up to 5 MiB of memory.
   const largeGate = createFairGate({ inAll: 4, perOwner: 2, maxWaitingOfOwner: 500, maxWaitMs: 10_000 });
   const compress = createCompressor(cache);
 
@@ -89,23 +89,23 @@ function hash(...pieces: readonly Buffer[]): string {
 
 function pieceOf(pieces: readonly Buffer[], index: number): Buffer {
   const piece = pieces[index];
-  if (piece === undefined) throw new RangeError('a content has no such piece');
+  if (piece === undefined) throw new RangeError('piece index out of range');
   return piece;
 }
 
-/** Throws ContentLost unless the object has exactly the content of the file. */
+/** Throws ContentLost unless the object matches the file's size and hash. */
 async function read(objectStorage: ObjectStorage, key: string, { size, sha256 }: PublishedFile): Promise<Buffer[]> {
   const found = await objectStorage.get(key);
-  if (found === undefined) throw new ContentLost(`the object storage does not have the published content ${key}`);
+  if (found === undefined) throw new ContentLost(`published content ${key} is missing from the object storage`);
   const pieces = await readToEnd(found.content, size);
-  if (pieces === undefined) throw new ContentLost(`the published content ${key} has another length`);
-  if (hash(...pieces) !== sha256) throw new ContentLost(`the published content ${key} has another hash`);
+  if (pieces === undefined) throw new ContentLost(`published content ${key} has the wrong length`);
+  if (hash(...pieces) !== sha256) throw new ContentLost(`published content ${key} has the wrong hash`);
   return pieces;
 }
 
-/** In pieces, each with its own memory. Undefined unless there are exactly so many bytes. */
+/** Reads a stream into separately allocated pieces. `undefined` if its length is not exactly `size` bytes. */
 async function readToEnd(content: Readable, size: number): Promise<Buffer[] | undefined> {
-  const timer = setTimeout(() => content.destroy(new Error('the object storage is too slow')), maxReadMs);
+  const timer = setTimeout(() => content.destroy(new Error('the object storage took too long')), maxReadMs);
   try {
     const pieces: Buffer[] = [];
     let received = 0;
@@ -138,7 +138,10 @@ const compressors: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>
 
 const minCompressedBytes = 1024;
 
-/** Compresses in threads of Node's pool, which other work needs too: two files at a time, and one of an app. */
+/**
+ * Compresses in Node's thread pool. Only two files are compressed at a time, one per app, because other work needs the
+ * pool too.
+ */
 function createCompressor(cache: ByteCache<readonly Buffer[]>) {
   const gate = createFairGate({ inAll: 2, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 2_000 });
 
@@ -165,7 +168,7 @@ function createCompressor(cache: ByteCache<readonly Buffer[]>) {
   };
 }
 
-/** Whoever would have to wait for too long gets the file as it is. */
+/** A request that would wait too long gets the file uncompressed. */
 function unlessBusy(error: unknown): undefined {
   if (!(error instanceof GateClosed)) throw error;
 }

@@ -1,13 +1,13 @@
-// Owns which deployment of an app is live, as this process knows it: by a read that began at most a second before the request
-// came. So whatever a process does, every other one sees it within a second, however long its reads take. Whoever asks
-// meanwhile shares one read; that an app is not published is remembered too.
+// This process's cache of live deployments. A request uses only results of reads that started at most one second
+// before it arrived, so every process sees a change within a second, however long its reads take. Concurrent requests
+// share one read. Apps that are not published are cached too.
 import type { OutgoingHttpHeaders } from 'node:http';
 import { createFairGate } from '../../../kit/fair-gate.ts';
 import { LatestMap } from '../../../kit/latest-map.ts';
 import type { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { HeaderSettings } from '../contract.ts';
-import { findLiveApp } from '../store.ts';
+import { findLiveApp, type LiveAppRow } from '../store.ts';
 
 const maxAgeMs = 1_000;
 const maxKept = 10_000;
@@ -17,35 +17,48 @@ export interface LiveApp {
   readonly slug: string;
   readonly deployment_id: string;
   readonly revision: number;
-  /** Those of its security settings. */
+  /** The headers from the app's security settings. */
   readonly headers: OutgoingHttpHeaders;
+  readonly signIn: SignInOffer;
+}
+
+/** How people can sign in to the app and sign up at present. */
+export interface SignInOffer {
+  readonly sign_up: 'closed' | 'invited' | 'open';
+  readonly methods: { readonly password: boolean; readonly link: boolean };
+  /** Whether this installation can send e-mail. */
+  readonly mail: boolean;
 }
 
 export interface LiveApps {
-  /** Undefined if the app is not published. `client` names the sender: they wait for their own lookups of unknown apps. */
+  /**
+   * `undefined` if the app is not published. `client` returns the client's name. Each client waits only for its own
+   * lookups of unknown apps.
+   */
   find(slug: string, client: () => string): LiveApp | undefined | Promise<LiveApp | undefined>;
 }
 
 export interface LiveAppDeps {
   readonly db: Db;
   toHeaders(settings: HeaderSettings): OutgoingHttpHeaders;
-  /** The refusal of a client who asked for too many apps that are not published. */
+  readSignInOffer(db: Db, app: LiveAppRow): Promise<SignInOffer>;
+  /** Returns the error for a client that has requested too many unpublished apps. */
   findRefusal(client: string): Problem | undefined;
-  /** Called after a read that found nothing. */
+  /** Called after a lookup that found no app. */
   onUnknown(client: string): void;
 }
 
 interface Known {
-  /** When the database was asked; infinite until then. */
+  /** When the database query started. Infinity before that. */
   startedAt: number;
-  /** The result, once it is known. */
+  /** The result, or a promise while the read is running. */
   app: LiveApp | undefined | Promise<LiveApp | undefined>;
   readonly wasLive: boolean;
 }
 
-export function createLiveApps({ db, toHeaders, findRefusal, onUnknown }: LiveAppDeps): LiveApps {
+export function createLiveApps({ db, toHeaders, readSignInOffer, findRefusal, onUnknown }: LiveAppDeps): LiveApps {
   const known = new LatestMap<string, Known>(maxKept);
-  // Apps that are live are read again without waiting for strangers who try one name after the other.
+  // Reads of live apps don't wait for clients that try one name after another.
   const liveGate = createFairGate({ inAll: 8, perOwner: 2, maxWaitingOfOwner: 10, maxWaitMs: 5_000 });
   const unknownGate = createFairGate({ inAll: 4, perOwner: 2, maxWaitingOfOwner: 100, maxWaitMs: 5_000 });
 
@@ -54,7 +67,7 @@ export function createLiveApps({ db, toHeaders, findRefusal, onUnknown }: LiveAp
     try {
       entry.startedAt = performance.now();
       const row = await findLiveApp(db, slug);
-      if (row !== undefined) return { ...row, slug, headers: toHeaders(row) };
+      if (row !== undefined) return { ...row, slug, headers: toHeaders(row), signIn: await readSignInOffer(db, row) };
       onUnknown(client());
       return undefined;
     } finally {

@@ -1,6 +1,6 @@
-// Owns which file of the live deployment an address means. The list of files of an ordinary app is kept in memory. That of a large
-// app is not: to parse thousands of entries holds the process for everybody, so the database looks up the few that an address can
-// mean, and these are kept.
+// Finds the file of the live deployment that an address refers to. An ordinary app's manifest is kept in memory.
+// For a large app, parsing thousands of entries would block the process, so only the few entries that an address can
+// refer to are read from the database and cached.
 import { createByteCache } from '../../../kit/byte-cache.ts';
 import { createFairGate } from '../../../kit/fair-gate.ts';
 import type { Db } from '../../../tables.ts';
@@ -8,15 +8,15 @@ import type { PublishedFile } from '../contract.ts';
 import { findFiles, findSmallManifest } from '../store.ts';
 import { type Files, listCandidates, type Resolved, resolvePath } from './path.ts';
 
-/** As JSON: some 400 files, which are parsed in less than a millisecond. */
+/** About 400 files, which are parsed in less than a millisecond. */
 const maxManifestBytes = 64 * 1024;
 const manifestCacheBytes = 16 * 1024 * 1024;
 const lookupCacheBytes = 8 * 1024 * 1024;
-/** About what an entry takes in memory. */
+/** An entry's approximate memory use. */
 const bytesPerFile = 500;
 
 interface LiveDeployment {
-  /** Of the app. */
+  /** The app's id. */
   readonly id: string;
   readonly deployment_id: string;
 }
@@ -35,15 +35,15 @@ export function createManifests(db: Db): Manifests {
     lookupCacheBytes,
     (files, key) => 100 + key.length + files.size * bytesPerFile,
   );
-  // The database reads the whole list to find an entry in it.
+  // Limits lookups, because the database reads the whole manifest to find an entry.
   const gate = createFairGate({ inAll: 2, perOwner: 1, maxWaitingOfOwner: 200, maxWaitMs: 5_000 });
 
   async function inTurn<Result>(appId: string, read: () => Promise<Result | undefined>): Promise<Result> {
     const leave = await gate.enter(appId);
     try {
       const found = await read();
-      // Another deployment went live since, and this one is no longer kept.
-      if (found === undefined) throw new Error('a deployment does not exist any more');
+      // Another deployment has gone live in the meantime, and this one has been removed.
+      if (found === undefined) throw new Error('the deployment no longer exists');
       return found;
     } finally {
       leave();

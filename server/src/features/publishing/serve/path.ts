@@ -1,21 +1,21 @@
-// Owns which file an address means. The path is decoded once, segment by segment; what remains is looked up in the manifest of
-// the deployment, so nothing else can be named by it.
+// Resolves an address to a file. The path is decoded once, segment by segment. The result is looked up in the
+// deployment's manifest, so an address can't refer to anything else.
 import type { PublishedFile } from '../contract.ts';
 
 export type Files<File = PublishedFile> = ReadonlyMap<string, File>;
 
 export type Resolved<File> =
   | { readonly path: string; readonly file: File }
-  /** The address is that of a folder, and must end with a slash, so that relative links in its page work. */
+  /** The address refers to a folder and must end with a slash, so relative links in its page work. */
   | 'add slash'
   | undefined;
 
-/** Longer than any path of a file can be, percent-encoded. */
+/** Longer than any percent-encoded file path can be. */
 const maxLength = 8 * 1024;
 
 /**
- * The decoded segments of a path that begins with a slash; an empty last one stands for a slash at the end. Undefined if no
- * file can have this path.
+ * Returns the decoded segments of a path that starts with a slash. A trailing slash yields an empty last segment.
+ * `undefined` if no file can have this path.
  */
 export function parsePath(path: string): readonly string[] | undefined {
   if (!path.startsWith('/') || path.length > maxLength) return undefined;
@@ -28,7 +28,7 @@ export function parsePath(path: string): readonly string[] | undefined {
   return segments.slice(0, -1).includes('') ? undefined : segments;
 }
 
-/** Separators that were encoded, backslashes, and control characters. */
+/** Matches encoded separators, backslashes, and control characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const forbidden = /[/\\\u0000-\u001f\u007f-\u009f]/;
 
@@ -41,14 +41,15 @@ function decode(segment: string): string | undefined {
   }
 }
 
-/** The paths of all files that decide what `resolvePath` returns. */
+/** Lists the paths of all files that affect the result of `resolvePath`. */
 export function listCandidates(segments: readonly string[]): readonly [string, string, string] {
   const path = segments.join('/');
   return [path, path.endsWith('/') || path === '' ? `${path}index.html` : `${path}/index.html`, 'index.html'];
 }
 
 /**
- * The file of a path. A path without an extension that no file has is taken for a place in the app, which `index.html` shows:
+ * Finds the file for a path. A path that has no extension and matches no file is a route within the app, which
+ * `index.html` renders:
  *
  *   /                 index.html
  *   /docs/            docs/index.html

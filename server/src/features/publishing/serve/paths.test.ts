@@ -1,4 +1,4 @@
-// Tests that no address names anything but a published file of its app: sent over a raw connection, byte by byte.
+// Tests that addresses reach only published files of their own app. Requests are sent as raw bytes over a socket.
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ const blob = await world.db
 
 const host = `${app.slug}.apps.example`;
 
-/** Sends a request line and headers as they are. Returns the status, and what was received. */
+/** Sends a request line and headers verbatim. Returns the status and the response text. */
 function send(target: string | Buffer, hostHeaders = `Host: ${host}`): Promise<{ status: number; text: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const { hostname, port } = new URL(world.url);
@@ -70,10 +70,10 @@ function send(target: string | Buffer, hostHeaders = `Host: ${host}`): Promise<{
   return promise;
 }
 
-const isPlace = 'INDEX'; // a path without an extension that no file has: a place in the app
+const isPlace = 'INDEX'; // a path without an extension that matches no file is a route within the app
 
 const vectors: readonly (readonly [target: string | Buffer, expected: number | string])[] = [
-  // up and out
+  // path traversal
   ['/../a.txt', 404],
   ['/sub/../a.txt', 404],
   ['/sub/../../src/main.ts', 404],
@@ -89,12 +89,12 @@ const vectors: readonly (readonly [target: string | Buffer, expected: number | s
   ['/%2e/a.txt', 404],
   ['/sub/%2e%2e/a.txt', 404],
   ['/%252e%252e/a.txt', 404],
-  ['/%252e%252e/c.txt', 'LITERAL'], // decoded once: the file is really called so
+  ['/%252e%252e/c.txt', 'LITERAL'], // decoded only once; there is a file with exactly this name
   ['/..dots.txt', 404], // hidden
   ['/%c0%ae%c0%ae/a.txt', 404], // overlong UTF-8
   ['/%e0%80%ae%e0%80%ae/a.txt', 404],
   ['/%uff0e%uff0e/a.txt', 404],
-  ['/%ef%bc%8e%ef%bc%8e/a.txt', 404], // full-width dots are other characters
+  ['/%ef%bc%8e%ef%bc%8e/a.txt', 404], // full-width dots are different characters
   // separators
   ['/sub%2fb.txt', 404],
   ['/sub%2Fb.txt', 404],
@@ -109,7 +109,7 @@ const vectors: readonly (readonly [target: string | Buffer, expected: number | s
   ['//evil.example/a.txt', 404],
   ['/sub%c0%afb.txt', 404],
   ['/sub%e2%88%95b.txt', 404], // a division slash
-  // control characters, and what is not text
+  // control characters and invalid text
   ['/a.txt%00', 404],
   ['/a.txt%00.html', 404],
   ['/%00', 404],
@@ -135,7 +135,7 @@ const vectors: readonly (readonly [target: string | Buffer, expected: number | s
   ['/dist/a.txt', 404],
   ['/a.txt?/../../src/main.ts', 'A'],
   ['/a.txt#x', 404],
-  // what is not published
+  // unpublished files
   ['/.env', 404],
   ['/.git/config', 404],
   ['/.git/HEAD', 404],
@@ -149,7 +149,7 @@ const vectors: readonly (readonly [target: string | Buffer, expected: number | s
   ['/_plinth/', 404],
   ['/%5fplinth/x.js', 404],
   ['/only.txt', 404],
-  // places of the storage, the server and JavaScript
+  // paths of the storage, the server and JavaScript
   ['/etc/passwd', isPlace],
   ['/../../../../etc/passwd', 404],
   ['/%2e%2e%2f%2e%2e%2fetc%2fpasswd', 404],
@@ -162,12 +162,12 @@ const vectors: readonly (readonly [target: string | Buffer, expected: number | s
   ['/constructor', isPlace],
   ['/__proto__/toString', isPlace],
   ['/hasOwnProperty', isPlace],
-  // lengths
+  // path length
   [`/${'a'.repeat(9_000)}`, 404],
   [`/${'a/'.repeat(4_000)}`, isPlace],
   [`/${'%61'.repeat(3_000)}`, 404],
   [`/${'../'.repeat(1_000)}src/main.ts`, 404],
-  // other forms of a target
+  // other request targets
   ['http:///a.txt', 404],
   ['ftp://plinth.example/api/apps', 404],
   ['*', 404],
@@ -179,7 +179,7 @@ describe('an address', () => {
     const { status, text } = await send(target);
     expect(text).not.toMatch(/HIDDEN|root:|set-cookie/i);
     const [, body = ''] = text.split('\r\n\r\n');
-    // Some targets are no HTTP at all, and are refused by the parser.
+    // The parser rejects targets that are not valid HTTP.
     if (typeof expected === 'number') expect([400, expected]).toContain(status);
     else expect([status, body]).toEqual([200, expected]);
   });

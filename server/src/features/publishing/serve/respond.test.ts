@@ -1,6 +1,6 @@
-// Tests what becomes of an answer that breaks off: whose failure it is, and what is counted.
+// Tests interrupted responses: which side is at fault, and how they are counted.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { visit } from '../../../../test/support/published.ts';
 import { createServer, type OtherRequests, type RequestOutcome, type ServerOptions } from '../../../kit/http/server.ts';
 import { StorageUnavailable } from '../../../kit/unavailable.ts';
@@ -9,7 +9,7 @@ import { respondWithFile } from './respond.ts';
 
 const piece = Buffer.alloc(pieceBytes, 'x');
 
-/** More than the buffers of a connection take. The second piece can't be read if `isLost`. */
+/** Content that is larger than a connection's buffers. With `isLost`, the second piece can't be read. */
 const pieces = 32;
 const toContent = (isLost: boolean): Content => ({
   sha256: 'a'.repeat(64),
@@ -51,7 +51,7 @@ describe('an answer', () => {
   it('that the storage breaks off is our failure: thrown, and counted as 503', async () => {
     await expect(visit(url, 'a.example', '/lost')).rejects.toThrow();
     expect(failures).toEqual([expect.any(StorageUnavailable)]);
-    await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([503]));
+    await expect.poll(() => outcomes.map(({ status }) => status)).toEqual([503]);
   });
 
   it('that the client breaks off is counted as 499, and no failure', async () => {
@@ -61,13 +61,13 @@ describe('an answer', () => {
     const { body } = await fetch(`${url}/whole`, { signal: controller.signal });
     await body?.getReader().read();
     controller.abort();
-    await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([499]));
+    await expect.poll(() => outcomes.map(({ status }) => status)).toEqual([499]);
     expect(failures).toEqual([]);
   });
 
   it('that is received whole is counted as it was sent', async () => {
     outcomes.length = 0;
     expect((await visit(url, 'a.example', '/whole')).body).toHaveLength(pieces * pieceBytes);
-    await vi.waitFor(() => expect(outcomes.map(({ status }) => status)).toEqual([200]));
+    await expect.poll(() => outcomes.map(({ status }) => status)).toEqual([200]);
   });
 });

@@ -1,9 +1,15 @@
-// Owns the answer to a request for a file: 200, 206, 304 or 416, whole or in part, compressed or not. The length is stated, and
-// nothing is sent before the first piece of the content is there: a file is received complete, or as broken. Whatever fails on our
-// side is thrown, also in the middle of a body.
+// Responds to a request for a file: with 200, 206, 304 or 416, in full or in part, compressed or not. The length
+// is always declared, and nothing is sent before the first piece of the content is available, so a client can tell
+// whether it has received the complete file. Failures on the server's side are thrown, even in the middle of a body.
 import { once } from 'node:events';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { type Encoding, hasTag, listEncodings, parseRange, type Range } from '../../../kit/http/conditional.ts';
+import {
+  type Encoding,
+  hasTag,
+  listEncodings,
+  parseRange,
+  type Range,
+} from '../../../kit/http/response/conditional.ts';
 import type { ContentType } from './content-types.ts';
 import { type Content, pieceBytes } from './contents.ts';
 
@@ -11,11 +17,11 @@ export interface ServedFile {
   readonly content: Content;
   readonly type: ContentType;
   readonly cacheControl: string;
-  /** Besides those of the file itself. */
+  /** Additional headers. */
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** A reader who takes nothing for so long is cut off. */
+/** A client that reads nothing for this long is disconnected. */
 const maxStalledMs = 60_000;
 
 export async function respondWithFile(
@@ -39,7 +45,15 @@ export async function respondWithFile(
     });
   if (range !== undefined) {
     const { start, end } = range;
-    return send(request, response, 206, identity, content, range, `bytes ${start}-${end}/${content.size}`);
+    return send({
+      request,
+      response,
+      status: 206,
+      headers: identity,
+      content,
+      range,
+      contentRange: `bytes ${start}-${end}/${content.size}`,
+    });
   }
   const [encoding] = encodings;
   if (encoding !== undefined) {
@@ -51,32 +65,47 @@ export async function respondWithFile(
       return end(request, response, 200, described, compressed);
     }
   }
-  return send(request, response, 200, identity, content, { start: 0, end: content.size - 1 });
+  return send({
+    request,
+    response,
+    status: 200,
+    headers: identity,
+    content,
+    range: { start: 0, end: content.size - 1 },
+  });
 }
 
 const toTag = (sha256: string, encoding?: Encoding): string =>
   encoding === undefined ? `"${sha256}"` : `"${sha256}-${encoding}"`;
 
-/** The tag of a form that the client has and still accepts. */
+/** Finds the ETag of a version that the client has cached, in an encoding that it accepts. */
 function findKnownTag(header: string | undefined, sha256: string, encodings: readonly Encoding[]): string | undefined {
   if (header === undefined) return undefined;
   const tags = [...encodings.map((encoding) => toTag(sha256, encoding)), toTag(sha256)];
   return tags.find((tag) => hasTag(header, tag));
 }
 
-/** With `If-Range`, only if the client has a part of this very content, not compressed. Dates are not compared. */
+/** If there is an `If-Range` header, it must match the uncompressed content's ETag. Dates never match. */
 const isRangeWanted = ({ method, headers }: IncomingMessage, { sha256 }: Content): boolean =>
   method === 'GET' && headers.range !== undefined && (headers['if-range'] ?? toTag(sha256)) === toTag(sha256);
 
-async function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  headers: OutgoingHttpHeaders,
-  content: Content,
-  range: Range,
-  contentRange?: string,
-): Promise<void> {
+async function send({
+  request,
+  response,
+  status,
+  headers,
+  content,
+  range,
+  contentRange,
+}: {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly content: Content;
+  readonly range: Range;
+  readonly contentRange?: string;
+}): Promise<void> {
   const described = contentRange === undefined ? headers : { ...headers, 'content-range': contentRange };
   const first = Math.floor(range.start / pieceBytes);
   const last = Math.max(first, Math.floor(range.end / pieceBytes));
@@ -93,7 +122,7 @@ async function send(
   response.end();
 }
 
-/** Returns when more can be sent. A reader who has left or takes nothing is not waited for: the response is then destroyed. */
+/** Resolves when more data can be sent. Destroys the response if the client has disconnected or stopped reading. */
 async function write(response: ServerResponse, piece: Buffer): Promise<void> {
   if (response.destroyed || response.write(piece)) return;
   const waiting = new AbortController();
@@ -109,7 +138,7 @@ async function write(response: ServerResponse, piece: Buffer): Promise<void> {
   }
 }
 
-/** 204 and 304 have no length, all others do. */
+/** Sends a `content-length` with every status except 304. */
 export function end(
   { method }: Pick<IncomingMessage, 'method'>,
   response: ServerResponse,
@@ -125,5 +154,5 @@ export function end(
 }
 
 const nothing = Buffer.alloc(0);
-/** What is shorter is in the buffers of the operating system at once. */
+/** Shorter bodies fit into the operating system's buffers. */
 const stallableBytes = 64 * 1024;

@@ -1,6 +1,6 @@
-// Tests the rules of serving that need no server: which names carry a hash, and what clients ask for.
+// Tests the serving rules that need no server: which names contain a hash, and how request headers are parsed.
 import { describe, expect, it } from 'vitest';
-import { listEncodings, parseRange } from '../../../kit/http/conditional.ts';
+import { listEncodings, parseRange } from '../../../kit/http/response/conditional.ts';
 import { cacheControlOf } from './cache-control.ts';
 import { contentTypeOf } from './content-types.ts';
 

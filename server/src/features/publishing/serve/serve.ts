@@ -1,12 +1,12 @@
-// Owns serving published apps. It answers beside the operations of the API: none of them is reached on the host of an app. It
-// sets no cookie and reads none.
+// Serves published apps. It runs alongside the API's operations, none of which can be reached on an app's host.
+// Cookies are neither set nor read.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { FailedLookups } from '../../../core/auth/failed-lookups.ts';
+import type { FailedLookups } from '../../../core/auth/request/failed-lookups.ts';
 import { GateClosed } from '../../../kit/fair-gate.ts';
-import { createAddressReader, nameClient } from '../../../kit/http/client-address.ts';
-import { pageHeaders, renderNotice } from '../../../kit/http/page.ts';
-import { hasUnreadBody } from '../../../kit/http/receive.ts';
-import { type Header, listSecurityHeaders } from '../../../kit/http/security-headers.ts';
+import { createAddressReader, nameClient } from '../../../kit/http/connection/client-address.ts';
+import { pageHeaders, renderNotice } from '../../../kit/http/page/page.ts';
+import { hasUnreadBody } from '../../../kit/http/request/receive.ts';
+import { type Header, listSecurityHeaders } from '../../../kit/http/response/security-headers.ts';
 import type { OtherRequests } from '../../../kit/http/server.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
@@ -16,28 +16,37 @@ import { joinPolicies, sandboxPolicy, toOwnHeaders, toSandboxedHeaders } from '.
 import { cacheControlOf } from './cache-control.ts';
 import { contentTypeOf } from './content-types.ts';
 import type { Content, Contents } from './contents.ts';
-import { createLiveApps, type LiveApp } from './live-apps.ts';
+import { createLiveApps, type LiveApp, type LiveAppDeps, type SignInOffer } from './live-apps.ts';
 import { createManifests } from './manifests.ts';
 import { parsePath } from './path.ts';
 import { end, respondWithFile } from './respond.ts';
 
-/** Files of the platform on the hosts of apps, by their name below `/_plinth/`: `client.js`. The extension says the type. */
-export type PlatformFiles = ReadonlyMap<string, (app: { readonly id: string }) => Buffer>;
+/**
+ * Platform files on app hosts, keyed by name below `/_plinth/`, such as `client.js`. The extension determines the
+ * content type.
+ */
+export type PlatformFiles = ReadonlyMap<string, (app: PlatformApp) => Buffer>;
+
+export interface PlatformApp {
+  readonly id: string;
+  readonly signIn: SignInOffer;
+}
 
 export interface ServeDeps {
   readonly db: Db;
   /** The contents of published files. */
   readonly published: Contents;
   readonly failedLookups: FailedLookups;
-  /** Undefined: apps are served below /p/. */
+  /** If undefined, apps are served below /p/. */
   readonly appsDomain: string | undefined;
   readonly isHttps: boolean;
   readonly trustedProxies: readonly string[];
   readonly platformFiles: PlatformFiles;
+  readonly readSignInOffer: LiveAppDeps['readSignInOffer'];
   onError(error: unknown, requestId: string): void;
 }
 
-/** One request, and the headers that every answer to it has. */
+/** A request, and the headers for every response to it. */
 interface Visit {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -50,9 +59,11 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
   const readAddress = createAddressReader(deps.trustedProxies);
   const liveApps = createLiveApps({
     db,
+    readSignInOffer: deps.readSignInOffer,
     toHeaders: appsDomain === undefined ? toSandboxedHeaders : toOwnHeaders,
     findRefusal: (client) => failedLookups.findRefusal('apps', client),
-    onUnknown: (client) => void failedLookups.count('apps', client).catch(() => {}), // Redis counts again when it is back
+    // A failure to count must not fail the request.
+    onUnknown: (client) => void failedLookups.count('apps', client).catch(() => {}),
   });
   const manifests = createManifests(db);
 
@@ -88,7 +99,7 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     operation: 'servePublishedFile',
     match: createTargetFinder(appsDomain),
     async answer(target, request, response, requestId) {
-      if (hasUnreadBody(request)) response.shouldKeepAlive = false; // no body is read
+      if (hasUnreadBody(request)) response.shouldKeepAlive = false; // the body is never read
       const visit = { request, response, headers: { ...always, 'x-request-id': requestId } };
       await answer(target, visit).catch((error) => {
         if (!(error instanceof GateClosed || error instanceof Problem)) deps.onError(error, requestId);
@@ -100,7 +111,10 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
   };
 }
 
-/** On the host of the API, its own headers hold. On its own host, an app is kept apart from other apps of the domain. */
+/**
+ * On the API's host, the API's security headers apply. On its own host, an app is isolated from other apps on the same
+ * domain.
+ */
 function listConstantHeaders({ appsDomain, isHttps }: ServeDeps): OutgoingHttpHeaders {
   const toEntry = ({ name, value }: Header): [string, string] => [name, value];
   return appsDomain === undefined
@@ -116,7 +130,7 @@ const send = ({ request, response, headers }: Visit, path: string, content: Cont
     headers,
   });
 
-/** Relative, because a proxy may have put the address below a path of its own. */
+/** Redirects to a relative address, because a proxy may have added a prefix to the path. */
 function addSlash({ request, response, headers }: Visit): void {
   const { url = '' } = request;
   const endOfPath = url.includes('?') ? url.indexOf('?') : url.length;
@@ -125,13 +139,13 @@ function addSlash({ request, response, headers }: Visit): void {
 }
 
 const notices: Readonly<Record<number, readonly [title: string, text: string]>> = {
-  404: ['Page not found', 'There is no page with this address. Check the link that you followed.'],
-  405: ['Method not allowed', 'Pages can be read here, and nothing else.'],
+  404: ['Page not found', 'There is no page at this address. Check the link that you followed.'],
+  405: ['Method not allowed', 'Published pages accept only GET and HEAD requests.'],
   429: [
     'Too many requests',
-    'Too many pages that do not exist were requested from your address. Try again in a minute.',
+    "Too many requests from your address were for pages that don't exist. Try again in a minute.",
   ],
-  503: ['Not available at the moment', 'The page could not be loaded. Try again in a moment.'],
+  503: ['Temporarily unavailable', 'The page could not be loaded. Try again in a moment.'],
 };
 
 function refuse({ request, response, headers }: Visit, status: number, more: OutgoingHttpHeaders = {}): void {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { sql } from 'kysely';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { startS3Sandbox } from '../../../../../sandbox/src/s3.ts';
 import { type Files, publishFiles, type VisitOptions, visit } from '../../../../test/support/published.ts';
 import { asAdmin } from '../../../../test/support/template.ts';
@@ -32,7 +32,7 @@ const inBucket = {
 const html = `<!doctype html><title>Shop</title>${'<p>Welcome</p>'.repeat(200)}`;
 const script = `export const words = ${JSON.stringify(Array.from({ length: 2_000 }, (_, n) => `word ${n}`))};`;
 const image = randomBytes(2_500_000); // three pieces
-const longText = Buffer.from(randomBytes(900_000).toString('hex')); // two pieces; compressed it is one
+const longText = Buffer.from(randomBytes(900_000).toString('hex')); // two pieces, but one when compressed
 const files: Files = {
   'dist/index.html': html,
   'dist/app.js': script,
@@ -146,7 +146,8 @@ describe.each([
       const etag = got.headers.etag as string;
       const again = await get(path, { headers: { ...accepting, 'if-none-match': etag } });
       expect(again).toMatchObject({ status: 304, text: '', headers: { etag } });
-      expect((await get(path, { headers: { 'if-none-match': etag } })).status).toBe(200); // it takes no such form
+      // This client does not accept the encoding.
+      expect((await get(path, { headers: { 'if-none-match': etag } })).status).toBe(200);
     }
   });
 
@@ -274,7 +275,7 @@ describe('hosts', async () => {
     const paths = world.app.routes.map(({ path }) => path.replace('{app_id}', app.id).replace(/\{\w+\}/g, 'x'));
     for (const path of new Set(paths)) {
       const got = await visit(world.url, host, path, { headers: { authorization: `Bearer ${token}` } });
-      // A path without an extension is a place in the app.
+      // A path without an extension is a route within the app.
       expect([path, got.text === html || got.status === 404]).toEqual([path, true]);
     }
   });
@@ -292,7 +293,7 @@ describe('below /p/', async () => {
     app,
     get: _get,
     call,
-  } = await startSite({ STORAGE_FOLDER: folder, BASE_URL: 'https://plinth.example' });
+  } = await startSite({ STORAGE_FOLDER: folder, BASE_URL: 'https://plinth.example', APPS_BELOW_BASE_URL: 'true' });
   const get = (path: string, options: VisitOptions = {}) => visit(world.url, 'plinth.example', path, options);
   const sandbox = 'sandbox allow-scripts allow-forms';
 
@@ -313,7 +314,7 @@ describe('below /p/', async () => {
       const got = await get(`/p/${app.slug}${path}`, options);
       expect([path, got.status]).toEqual([path, status]);
       expect(got.headers['content-security-policy']).toMatch(new RegExp(`^${sandbox}(, |$)`));
-      expect(got.headers['strict-transport-security']).toBe('max-age=31536000'); // the API's own
+      expect(got.headers['strict-transport-security']).toBe('max-age=31536000'); // the API's own header
       expect(got.headers['set-cookie']).toBeUndefined();
     }
   });
@@ -326,15 +327,13 @@ describe('below /p/', async () => {
         referrer_policy: 'no-referrer',
       },
     });
-    await vi.waitFor(
-      async () =>
-        expect((await get(`/p/${app.slug}/`)).headers).toMatchObject({
-          'content-security-policy': `${sandbox}, script-src 'self'; sandbox allow-same-origin`,
-          'strict-transport-security': 'max-age=31536000',
-          'referrer-policy': 'no-referrer',
-        }),
-      { timeout: 2_000 },
-    );
+    await expect
+      .poll(async () => (await get(`/p/${app.slug}/`)).headers)
+      .toMatchObject({
+        'content-security-policy': `${sandbox}, script-src 'self'; sandbox allow-same-origin`,
+        'strict-transport-security': 'max-age=31536000',
+        'referrer-policy': 'no-referrer',
+      });
   });
 
   it('finds the app by its slug, and leads to the address with a slash', async () => {
@@ -357,7 +356,7 @@ describe('an app with very many files', async () => {
   it('is served as one with few', async () => {
     const { rows } = await sql<{ files_bytes: number }>`select files_bytes from deployments
       where app_id = ${large.app.id}`.execute(large.world.db);
-    expect(rows[0]?.files_bytes).toBeGreaterThan(64 * 1024); // not kept in memory whole
+    expect(rows[0]?.files_bytes).toBeGreaterThan(64 * 1024); // too large to be kept in memory
     const paths = [
       '/',
       '/index.html',
@@ -427,7 +426,7 @@ describe('what is lost', async () => {
       join(ownFolder, 'apps', app.id, found.find(({ sha256 }) => sha256 === hashOf(content))?.id ?? '');
   };
 
-  it('a content that the storage does not have, or has otherwise, is 503 and never another content', async () => {
+  it('a content that the storage does not have, or has otherwise, is 503 and never different content', async () => {
     const pathOf = await objects();
     await rm(pathOf(script));
     await writeFile(pathOf('the guide'), 'THE GUIDE');
@@ -450,7 +449,7 @@ describe('what is lost', async () => {
     }
   });
 
-  it('is uploaded again by the next publish, also if nothing else has changed', async () => {
+  it('is uploaded again by the next publish, even if nothing else has changed', async () => {
     const lost = ['/app.js', '/guide/', '/', '/image.png'];
     for (const path of lost) expect((await get(path)).status).toBe(503);
     const got = await call('POST', '/deploy');
@@ -510,7 +509,7 @@ describe('without the database', async () => {
   const { world, get } = await startSite(inFolder);
   const database = new URL(world.config.DATABASE_URL).pathname.slice(1);
 
-  it('an app is 503, also if its files are in memory, because nobody knows what is live', async () => {
+  it('an app is 503, even if its files are in memory, because nobody knows what is live', async () => {
     expect((await get('/tiny.css')).status).toBe(200);
     await asAdmin(async (admin) => {
       await admin.query(`alter database ${database} allow_connections false`);

@@ -1,24 +1,25 @@
-// Owns how the sinks of a module meet the values that reach them, also through functions: a sink whose value is a parameter is a
-// sink of every call of that function, in this module and in those that import it.
+// Matches a module's sinks with the values that reach them, including through function calls. If a sink's value
+// is a parameter, every call to that function becomes a sink, in this module and in modules that import it.
 import ts from 'typescript';
 import type { Flow } from './flow.ts';
 import { findHandlers, type Handler, isBackendPath } from './handlers.ts';
 import type { Label, Origin } from './origins.ts';
 import { findCallees, type Module } from './program.ts';
-import { type Sink, sinksAt } from './sinks.ts';
+import { replaceParameter } from './returned-values.ts';
+import type { Sink } from './sink.ts';
+import { sinksAt } from './sinks.ts';
 import { isFromRequest } from './sources.ts';
 import { type FunctionNode, nodesOf } from './syntax.ts';
-import { replaceParameter } from './values.ts';
 
 export interface Hit {
   readonly rule: Sink['rule'];
   readonly at: ts.Node;
   readonly label: Label;
-  /** The expression where the value enters. */
+  /** The expression where the untrusted value enters. */
   readonly source: ts.Node;
 }
 
-/** A sink that a parameter of a function reaches. */
+/** A sink that a function's parameter reaches. */
 interface ParameterSink {
   readonly sink: Sink;
   readonly origin: Origin;
@@ -31,7 +32,9 @@ interface Summary {
 }
 
 export interface Analysis {
-  /** Everything that was found by looking at this module, in it or in modules that it uses. */
+  /**
+   * Returns everything found while analysing this module, whether in the module itself or in the modules that it uses.
+   */
   analyse(module: Module): Summary;
 }
 
@@ -44,7 +47,7 @@ export function createAnalysis(flow: Flow): Analysis {
     const handlers = findHandlers(flow.program, module);
     for (const { fn, style } of handlers) if (fn.getSourceFile() === module.source) flow.handlers.set(fn, style);
     const state = { hits: [] as Hit[], handlers, parameterSinks: new Map<FunctionNode, ParameterSink[]>() };
-    summaries.set(module, state); // a module that imports itself sees what is known so far
+    summaries.set(module, state); // in a circular import, the module sees only the results so far
     const isBackend = handlers.length > 0 || isBackendPath(module.path);
     const calls = readModule(flow, module, isBackend, state);
     followCalls(flow, calls, state, (fn) => {
@@ -65,7 +68,7 @@ interface State {
 
 type OwnCall = { readonly call: ts.CallExpression; readonly callees: readonly FunctionNode[] };
 
-/** Looks at every sink once; returns the calls of the app's own functions. */
+/** Visits every sink once. Returns the calls to the app's own functions. */
 function readModule(flow: Flow, module: Module, isBackend: boolean, state: State): readonly OwnCall[] {
   const calls: OwnCall[] = [];
   const context = { flow, module, isBackend };
@@ -133,15 +136,15 @@ function followCalls(
 }
 
 /**
- * Where the fault is reported: at the sink, but for SQL that a function only passes on, where the text is put together.
- * `const run = (sql) => db.query(sql); run('select ' + name)` is reported at `run(…)`.
+ * Decides where a fault is reported, which is usually the sink. If a function only passes SQL on, the fault is reported
+ * where the string is built: `const run = (sql) => db.query(sql); run('select ' + name)` is reported at `run(…)`.
  */
 function placedSink(sink: Sink, inner: Origin, passed: Origin, call: ts.CallExpression): Sink {
   const isComposedHere = !inner.isPart && passed.isPart;
   return sink.rule === 'code.sql-injection' && isComposedHere ? { ...sink, at: call } : sink;
 }
 
-/** A handler of another module: `Deno.serve(handler)` with an imported function. */
+/** Follows handlers that are imported from another module, as in `Deno.serve(handler)`. */
 function followForeignHandlers(
   flow: Flow,
   module: Module,

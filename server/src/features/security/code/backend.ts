@@ -1,5 +1,5 @@
-// Owns the checks of functions that answer requests: what they do with rights of their own, whether they check the caller or the
-// signature of a webhook, and which websites may read their answers.
+// The checks on functions that handle requests: how they use their own privileges, whether they verify the caller
+// or a webhook's signature, and which websites may read their responses.
 import ts from 'typescript';
 import type { Hit } from './analysis.ts';
 import { isCallerChecked } from './callers.ts';
@@ -42,7 +42,7 @@ export function checkHandlers(flow: Flow, module: Module, handlers: readonly Han
   });
 }
 
-/** `(event) => event.respondWith(respond(event.request))`: the function that is called answers the request. */
+/** In `(event) => event.respondWith(respond(event.request))`, the called function handles the request. */
 function delegateOf(flow: Flow, handler: Handler): Handler {
   const { body } = handler.fn;
   const statement = ts.isBlock(body) ? body.statements[0] : body;
@@ -58,7 +58,7 @@ function delegateOf(flow: Flow, handler: Handler): Handler {
 const maxDepth = 4;
 const maxCalls = 30;
 
-/** The calls in a function that use rights of the function itself, or cost money. Calls of helpers that do so count too. */
+/** The calls in a function that use its own privileges or cost money, including calls to helpers that do so. */
 function sensitiveCalls(flow: Flow, fn: FunctionNode, seen: Set<FunctionNode>, depth: number): readonly ts.Node[] {
   if (seen.has(fn) || depth > maxDepth) return [];
   seen.add(fn);
@@ -96,7 +96,7 @@ function isSensitiveSql(text: string, tag: string): boolean {
 
 const writingMethods =
   /^(insert|insertOne|insertMany|update|updateOne|updateMany|upsert|delete|deleteOne|deleteMany|create|createMany|bulkCreate|bulkUpdate|bulkDelete|remove|destroy|replaceOne|findOneAndUpdate|findOneAndDelete|findByIdAndUpdate|findByIdAndDelete|save|del|set|hset|incr|setex|lpush|sadd|add|commit|execute|batchWrite|put|patch|cancel|refund|capture|transfer|deleteUser|updateUser|createUser|setCustomUserClaims|updateUserById|inviteUserByEmail|listUsers|generateLink|revoke|approve|putObject|deleteObject|atomic|enqueue|deleteFrom|insertInto|updateTable|replaceInto|bulkWrite|sendBatch)$/;
-/** Methods that only a database of documents has, whatever it is called on. */
+/** Methods that only document databases have, regardless of the receiver. */
 const documentMethods =
   /^(findByIdAndUpdate|findByIdAndDelete|findOneAndUpdate|findOneAndDelete|findOneAndReplace|insertMany|bulkWrite)$/;
 const readingMethods =
@@ -140,7 +140,7 @@ const constantText = (flow: Flow, node: ts.Expression | undefined): string | und
   );
 };
 
-/** The name of what is called, with the name of a constant replaced by what it is made from. */
+/** The name of the called function, with constants replaced by the expressions that initialise them. */
 function expandedName(flow: Flow, node: ts.Expression, depth = 0): string {
   let at = unwrap(node);
   const rest: string[] = [];
@@ -163,7 +163,7 @@ function expandedName(flow: Flow, node: ts.Expression, depth = 0): string {
   return [inner, ...rest].join('.');
 }
 
-/** What a name is made from: `createClient(url, key)`. */
+/** The source code that creates a value, such as `createClient(url, key)`. */
 function madeFrom(flow: Flow, node: ts.Expression): string {
   let at = unwrap(node);
   for (let depth = 0; depth < 12; depth += 1) {
@@ -178,7 +178,7 @@ function madeFrom(flow: Flow, node: ts.Expression): string {
   return at.getText().slice(0, 600);
 }
 
-/** With the service role no row rule applies; with the key of the caller or of the public they do. */
+/** The service role bypasses row rules. The caller's key and the public key do not. */
 function isSupabaseCall(flow: Flow, call: ts.CallExpression, method: string): boolean {
   if (!/^(from|rpc|deleteUser|updateUserById|inviteUserByEmail|listUsers|createUser|generateLink)$/.test(method))
     return false;
@@ -193,7 +193,7 @@ function isSupabaseCall(flow: Flow, call: ts.CallExpression, method: string): bo
   return !isRead || (privateNouns.test(whole) && !publicFilter.test(whole)) || !publicFilter.test(whole);
 }
 
-/** The chain of calls that a call is part of: `db.from('x').select().eq(…)`. */
+/** The whole call chain that a call is part of, such as `db.from('x').select().eq(…)`. */
 function wholeChain(call: ts.Node): string {
   let at: ts.Node = call;
   while (ts.isPropertyAccessExpression(at.parent) || (ts.isCallExpression(at.parent) && at.parent.expression === at))
@@ -232,7 +232,9 @@ function isDatabaseCall(flow: Flow, call: ts.CallExpression, name: string, metho
 const changes =
   /\.(insert|update|upsert|delete|create|save|set|remove)\w*\(|\b(insert\s+into|delete\s+from|update\s+\w+\s+set)\b/i;
 
-/** Mail to an address that the caller chooses, or to many. A contact form, which writes to a fixed one, is public. */
+/**
+ * Mail to many addresses, or to an address that the caller chooses. Contact forms with a fixed recipient may be public.
+ */
 function isMail(flow: Flow, call: ts.CallExpression, name: string, method: string): boolean {
   if (
     !/^(send|sendMail|sendEmail|SendEmail|sendMessage|sendSms|create)$/.test(method) &&
@@ -246,13 +248,13 @@ function isMail(flow: Flow, call: ts.CallExpression, name: string, method: strin
   return flow.originsOf(to).some(({ label }) => label !== 'secret');
 }
 
-/** A program that is started, as by a hook that deploys. */
+/** A call that starts a program, as a deployment hook does. */
 const isProcessStart = (name: string): boolean =>
   /^(child_process|cp|childProcess)\.(exec|execSync|execFile|execFileSync|spawn|spawnSync)$|^(exec|execSync|execFile|spawn|spawnSync|execa)$/.test(
     name,
   );
 
-/** `client.send(new DeleteItemCommand(…))` */
+/** A command such as `client.send(new DeleteItemCommand(…))`. */
 function isCommandOfAws(method: string, text: string): boolean {
   if (method !== 'send') return false;
   if (/new (Put|Delete|Update|Send|Publish|Invoke|Transact|BatchWrite|Admin)\w*Command\(/.test(text)) return true;
@@ -264,7 +266,7 @@ const isFileChange = (name: string): boolean =>
     name,
   );
 
-/** A change at another service with a secret of this app. */
+/** A change in another service, made with one of this app's secrets. */
 function isForeignChange(call: ts.CallExpression, name: string): boolean {
   if (!/^fetch$|^axios\.(post|put|patch|delete)$/.test(name)) return false;
   const text = call.getText();
@@ -281,18 +283,18 @@ const webhookHeaders =
 const eventNames =
   /['"`](checkout|payment|payment_intent|invoice|charge|customer|subscription|order|orders|user|issue|issues|pull_request|transaction|message|contact|form|email|booking|product|account|session|member|membership|deployment|record|refund|payout|dispute|event)[._/:](?:\w+[._])*(\w*(ed|paid|create|update|delete|success|fail|failure|complete|new|received))['"`]/i;
 
-/** By its path, its headers, or the names of events that it compares with. */
+/** Recognises a webhook by its path, its headers, or the event names that it compares. */
 function isWebhook(module: Module, { fn, route }: Handler): boolean {
   if (/web-?_?hooks?|(^|\/)hooks?(\/|\.|$)/i.test(`${module.path} ${route}`)) return true;
   const text = fn.getText();
   return webhookHeaders.test(text) || eventNames.test(text) || webhookHeaders.test(module.source.text);
 }
 
-/** Which websites may read answers with the visitor's cookies. */
+/** Finds responses that other websites may read using the visitor's cookies. */
 export function checkCors(flow: Flow, module: Module, reflected: readonly Hit[]): readonly Hit[] {
   const hits: Hit[] = [];
   const allowsCookies = allowsCredentials(module.source.text);
-  // The header with the origin and the one for credentials may be set in two files.
+  // The origin header and the credentials header may be set in different files.
   const imported = () => module.imports.slice(0, 20).map((path) => flow.program.open(path)?.source.text ?? '');
   if (reflected.length > 0 && (allowsCookies || imported().some(allowsCredentials))) hits.push(...reflected);
   for (const node of nodesOf(module.source)) {
@@ -311,7 +313,7 @@ export function checkCors(flow: Flow, module: Module, reflected: readonly Hit[])
   return hits;
 }
 
-/** By its name, or by the package that it comes from. */
+/** Recognises a CORS function by its name, or by the package that it comes from. */
 function isCorsFunction(flow: Flow, node: ts.Expression): boolean {
   if (/(^|\.)(cors|enableCors|fastifyCors|oakCors)$/i.test(dottedName(node))) return true;
   const bare = unwrap(node);
@@ -322,7 +324,7 @@ function isCorsFunction(flow: Flow, node: ts.Expression): boolean {
 const allowsCredentials = (text: string): boolean =>
   /access-control-allow-credentials['"`]?\s*[\],:=)]*\s*[,:=]?\s*['"`]?true/i.test(text);
 
-/** `'Access-Control-Allow-Origin': '*'` beside credentials. */
+/** Whether a node sets `'Access-Control-Allow-Origin'` to `'*'`. Used only if credentials are allowed as well. */
 function isStar(node: ts.Node): boolean {
   if (ts.isPropertyAssignment(node)) {
     return /access-control-allow-origin/i.test(node.name.getText()) && textOf(node.initializer) === '*';
@@ -334,7 +336,7 @@ function isStar(node: ts.Node): boolean {
 function corsCall(flow: Flow, call: ts.CallExpression, index = 0): readonly Hit[] {
   const argument = call.arguments[index];
   const options = argument && (constantInitialiserOf(flow.program, argument) ?? unwrap(argument));
-  // `cors((request, done) => done(null, { origin: true, credentials: true }))`
+  // The options come from a function, as in `cors((request, done) => done(null, { origin: true, credentials: true }))`.
   if (options !== undefined && isFunction(options))
     return objectsIn(options).flatMap((each) => corsOptions(flow, each));
   return corsOptions(flow, options);
@@ -375,7 +377,7 @@ function isOpenOrigin(flow: Flow, node: ts.Node): boolean {
   return findFunctions(flow.program, value).some((fn) => acceptsAnyOrigin(flow, fn));
 }
 
-/** A function that returns the origin, or calls back with it or with true, without a check of it. */
+/** Whether a function returns the origin, or calls back with it or with true, without checking it. */
 function acceptsAnyOrigin(flow: Flow, fn: FunctionNode): boolean {
   const [first, second] = fn.parameters;
   const declaration = first && ts.isIdentifier(first.name) ? declarationOf(flow.program, first.name) : undefined;

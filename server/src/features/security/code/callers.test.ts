@@ -1,4 +1,4 @@
-// Who calls a function: checks that decide, and code that only looks like a check. Each fault is beside a harmless twin.
+// Tests which code verifies the caller and which only appears to. Each vulnerable example has a harmless twin.
 import { describe } from 'vitest';
 import { type Twins, testTwins } from '../../../../test/support/code-findings.ts';
 
@@ -23,7 +23,7 @@ const routers: readonly Twins[] = [
     harmless: express(`app.delete('/users/:id', [rateLimit(), requireLogin], ${removeUser});`),
   },
   {
-    name: 'Express with middleware of its own that goes on anyway',
+    name: 'Express with middleware of its own that continues anyway',
     rule,
     faulty: express(
       `app.delete('/users/:id', check, ${removeUser});`,
@@ -41,7 +41,7 @@ const routers: readonly Twins[] = [
     harmless: express(`app.use(authenticate);\napp.delete('/users/:id', ${removeUser});`),
   },
   {
-    name: 'Express that answers 401 and goes on',
+    name: 'Express that answers 401 and continues',
     rule,
     faulty: express(
       `app.delete('/users/:id', async (req, res) => {
@@ -154,7 +154,7 @@ export default app;`,
 const deno = `import { createClient } from 'npm:@supabase/supabase-js@2';
 const admin = createClient(Deno.env.get('SUPABASE_URL'), Deno.env.get('SUPABASE_SERVICE_ROLE_KEY'));
 `;
-/** A function for Deno; `check` comes before the effect. */
+/** A Deno function. `check` runs before the effect. */
 const serve = (check: string, after = '') => `${deno}Deno.serve(async (req) => {
 ${check}
   await admin.from('profiles').delete().eq('id', (await req.json()).id);

@@ -1,5 +1,5 @@
-// Owns which checks hold where a value is used: conditions around it, earlier statements that leave when a check fails, and
-// functions that throw. Each check makes some uses of the checked names safe.
+// Decides which checks apply where a value is used: conditions around it, earlier statements that exit if a check
+// fails, and functions that throw. Each check makes some uses of the checked names safe.
 import ts from 'typescript';
 import type { Flow } from './flow.ts';
 import { keyOf, keysOf } from './keys.ts';
@@ -20,13 +20,13 @@ import {
   walkOwn,
 } from './syntax.ts';
 
-/** The names of these keys are safe for these uses. */
+/** The names with these keys are safe for the uses in `bits`. */
 interface Check {
   readonly keys: readonly string[];
   readonly bits: number;
 }
 
-/** The origins of a value that is used at a node, with what the checks before it made safe. */
+/** The origins of a value at a node, including the uses that earlier checks made safe. */
 export function checksAt(flow: Flow, node: ts.Node, origins: readonly Origin[]): readonly Origin[] {
   const checks = checksBefore(flow, node, 0);
   if (checks.length === 0) return origins;
@@ -63,14 +63,14 @@ function checksBefore(flow: Flow, node: ts.Node, depth: number): readonly Check[
 
 const earlierChecks = new WeakMap<ts.Node, readonly (readonly Check[])[]>();
 
-/** What the statements before this one, in the same list, have checked. */
+/** The checks made by earlier statements in the same list. */
 function checksOfEarlier(flow: Flow, list: ts.Node, before: ts.Node, depth: number): readonly Check[] {
   const statements = statementsOf(list);
   const at = statements?.findIndex((each) => each === before) ?? -1;
   if (statements === undefined || at <= 0) return [];
   let known = earlierChecks.get(list);
   if (known === undefined) {
-    earlierChecks.set(list, []); // a check that depends on itself checks nothing
+    earlierChecks.set(list, []); // a check that depends on itself proves nothing
     known = statements.map((statement) => checksOfStatement(flow, statement, depth));
     earlierChecks.set(list, known);
   }
@@ -98,14 +98,16 @@ function checksOfStatement(flow: Flow, statement: ts.Statement, depth: number): 
       return call !== undefined && ts.isCallExpression(call) ? checksOfCall(flow, call, true, depth, true) : [];
     });
   }
-  // What `try` has checked holds after it if `catch` leaves.
+  // Checks inside `try` also apply after it if `catch` always exits.
   if (ts.isTryStatement(statement) && statement.catchClause && alwaysExits(statement.catchClause.block)) {
     return statement.tryBlock.statements.flatMap((each) => checksOfStatement(flow, each, depth));
   }
   return [];
 }
 
-/** `if (!isAllowed(name)) name = 'id'`: afterwards the name is the constant, or is allowed. Empty if something else happens. */
+/**
+ * After `if (!isAllowed(name)) name = 'id'`, the name is either the constant or allowed. Empty for any other branch.
+ */
 function keysOfReplaced(flow: Flow, statement: ts.Statement): readonly string[] {
   const inner = ts.isBlock(statement) ? statement.statements : [statement];
   const keys = inner.map((each) => {
@@ -117,7 +119,7 @@ function keysOfReplaced(flow: Flow, statement: ts.Statement): readonly string[] 
   return keys.every((key) => key !== undefined) ? keys : [];
 }
 
-/** What is known if a condition is met (or, with false, is not). */
+/** The checks that apply if a condition is met (or, with false, not met). */
 function checksOf(flow: Flow, condition: ts.Expression, isMet: boolean, depth: number): readonly Check[] {
   if (depth > maxDepth) return [];
   const node = unwrap(condition);
@@ -135,7 +137,7 @@ function checksOf(flow: Flow, condition: ts.Expression, isMet: boolean, depth: n
   return isMet ? [] : checksOfEmpty(flow, node);
 }
 
-/** `if (!origin)`: no text is a harmless one. */
+/** In `if (!origin)`, the value is empty and therefore harmless. */
 function checksOfEmpty(flow: Flow, node: ts.Expression): readonly Check[] {
   const path: string[] = [];
   let at = node;
@@ -160,7 +162,7 @@ function checksOfBinary(flow: Flow, node: ts.BinaryExpression, isMet: boolean, d
   return checksOfPosition(flow, node, isMet);
 }
 
-/** `a === 'x' || a === 'y'` checks `a`. */
+/** Checks made by both operands. For example, `a === 'x' || a === 'y'` checks `a`. */
 function shared(left: readonly Check[], right: readonly Check[]): readonly Check[] {
   return left.flatMap(({ keys, bits }) => {
     const both = right.filter((other) => other.keys.some((key) => keys.includes(key)));
@@ -169,7 +171,7 @@ function shared(left: readonly Check[], right: readonly Check[]): readonly Check
   });
 }
 
-/** `list.indexOf(name) !== -1`, `list.indexOf(name) >= 0` */
+/** Checks such as `list.indexOf(name) !== -1` and `list.indexOf(name) >= 0`. */
 function checksOfPosition(flow: Flow, node: ts.BinaryExpression, isMet: boolean): readonly Check[] {
   const call = unwrap(node.left);
   if (!ts.isCallExpression(call) || methodName(call) !== 'indexOf') return [];
@@ -207,12 +209,12 @@ function checksOfComparison(flow: Flow, node: ts.BinaryExpression, isEqual: bool
   }
   if (!isEqual) return [];
   const [left, right] = sides;
-  // `target.origin === base.origin`: of the same site.
+  // `target.origin === base.origin` means that both belong to the same site.
   if (isSite(left) && isSite(right)) {
     const bits = uses.redirect | uses.address | uses.cors | uses.html;
     return [left, right].map((side) => ({ keys: keysOf(flow.program, side), bits }));
   }
-  // Compared with something that no caller can set.
+  // The other side is a value that no caller can set.
   const empty = /^(undefined|null|''|"")$/;
   if (empty.test(left.getText()) || empty.test(right.getText())) return [];
   const checks: Check[] = [];
@@ -226,7 +228,7 @@ const isSite = (node: ts.Expression): boolean =>
 
 function comparedWith(flow: Flow, checked: ts.Expression, other: ts.Expression): Check {
   const keys = keysOf(flow.program, checked);
-  // `url.protocol === 'https:'` says nothing of the host; it does exclude `javascript:`.
+  // `url.protocol === 'https:'` does not restrict the host, but it excludes `javascript:`.
   const bare = unwrap(checked);
   const part = ts.isPropertyAccessExpression(bare) ? bare.name.text : '';
   if (part === 'protocol') return { keys, bits: uses.html };
@@ -238,7 +240,7 @@ const checksOfList = (flow: Flow, call: ts.CallExpression): readonly Check[] => 
   const [value] = call.arguments;
   const receiver = receiverOf(call);
   if (value === undefined || receiver === undefined) return [];
-  // The list must be the app's own: `name.includes('x')` is a search in what was sent.
+  // The list must belong to the app, because `name.includes('x')` only searches the sent value.
   const isOwnList = flow.originsOf(receiver).every(({ label }) => label === 'secret' || label === 'stored');
   if (!isOwnList || textOf(value) !== undefined) return [];
   const bare = unwrap(value);
@@ -260,7 +262,7 @@ function checksOfCall(
   const [first] = call.arguments;
   if (first === undefined) return [];
   const callees = findCallees(flow.program, call);
-  if (callees.length > 0) return checksOfOwnFunction(flow, call, callees, isMet, depth, isStatement);
+  if (callees.length > 0) return checksOfOwnFunction({ flow, call, callees, isMet, depth, isStatement });
   const name = dottedName(call.expression);
   if (isMet && checkNames.test(name)) return [{ keys: keysOf(flow.program, first), bits: allUses }];
   if (isStatement) return [];
@@ -284,7 +286,7 @@ function checksOfCall(
   return [];
 }
 
-/** `if (name.includes('..')) return`: what is left has no `..`. */
+/** After `if (name.includes('..')) return`, the name contains no `..`. */
 function checksOfSearch(flow: Flow, receiver: ts.Expression, searched: string): readonly Check[] {
   const bits = searched === '..' || searched === '/' ? uses.path : searched === '<' ? uses.html : 0;
   return bits === 0 ? [] : [{ keys: keysOf(flow.program, receiver), bits }];
@@ -300,7 +302,7 @@ function checksOfExpression(flow: Flow, node: ts.Expression, value: ts.Expressio
   return bits === 0 ? [] : [{ keys: keysOf(flow.program, value), bits }];
 }
 
-/** `hosts.some((host) => url.hostname === host)` */
+/** Checks such as `hosts.some((host) => url.hostname === host)`. */
 function checksOfSome(flow: Flow, callback: ts.Expression, depth: number): readonly Check[] {
   const fn = unwrap(callback);
   if (!isFunction(fn)) return [];
@@ -320,7 +322,7 @@ function checksOfStart(flow: Flow, receiver: ts.Expression, prefix: ts.Expressio
     const bits = (hasHost ? uses.address | uses.redirect | uses.html : 0) | (/^https?:/.test(text) ? uses.html : 0);
     return bits === 0 && !isResolvedPath(flow, receiver) ? [] : [{ keys, bits: bits | uses.path }];
   }
-  // `resolved.startsWith(root)`: only a path that was resolved has no `..` left.
+  // In `resolved.startsWith(root)`, only a resolved path is guaranteed to have no `..` left.
   if (flow.originsOf(prefix).some(({ label }) => label === 'request')) return [];
   const isOwnAddress = /origin|base|host|site|url/i.test(prefix.getText());
   if (isResolvedPath(flow, receiver)) return [{ keys, bits: uses.path }];
@@ -332,7 +334,7 @@ function isResolvedPath(flow: Flow, node: ts.Expression): boolean {
   return /(^|\.)(resolve|normalize|join|realpath|realpathSync|relative|realPath|realPathSync)\(/.test(bare.getText());
 }
 
-/** `url.hostname.endsWith('.example.com')`: the dot keeps out `evil-example.com`. */
+/** In `url.hostname.endsWith('.example.com')`, the dot excludes `evil-example.com`. */
 function checksOfEnd(flow: Flow, receiver: ts.Expression, suffix: ts.Expression): readonly Check[] {
   const text = textOf(suffix) ?? '';
   const isHost = /\.?(host|hostname|origin)$/i.test(receiver.getText());
@@ -341,7 +343,7 @@ function checksOfEnd(flow: Flow, receiver: ts.Expression, suffix: ts.Expression)
   return [{ keys: keysOf(flow.program, receiver), bits: uses.address | uses.redirect | uses.cors }];
 }
 
-/** `next.startsWith('/') && !next.startsWith('//')`: a path of this site. */
+/** `next.startsWith('/') && !next.startsWith('//')` means that the path is on this site. */
 function bothSlashes(flow: Flow, node: ts.BinaryExpression): readonly Check[] {
   const text = node.getText();
   if (!/startsWith\(['"`]\/['"`]\)|\[0\]|charAt\(0\)/.test(text) || !/['"`]\/\/['"`]|\[1\]|\\\/\\\//.test(text))
@@ -355,15 +357,22 @@ function bothSlashes(flow: Flow, node: ts.BinaryExpression): readonly Check[] {
   return checked === undefined ? [] : [{ keys: keysOf(flow.program, checked), bits: uses.redirect | uses.html }];
 }
 
-/** A function of the app that checks its arguments: what holds for them whenever it accepts. */
-function checksOfOwnFunction(
-  flow: Flow,
-  call: ts.CallExpression,
-  callees: readonly FunctionNode[],
-  isMet: boolean,
-  depth: number,
-  isStatement: boolean,
-): readonly Check[] {
+/** The checks that one of the app's own functions must have made on its arguments if it accepts them. */
+function checksOfOwnFunction({
+  flow,
+  call,
+  callees,
+  isMet,
+  depth,
+  isStatement,
+}: {
+  readonly flow: Flow;
+  readonly call: ts.CallExpression;
+  readonly callees: readonly FunctionNode[];
+  readonly isMet: boolean;
+  readonly depth: number;
+  readonly isStatement: boolean;
+}): readonly Check[] {
   if (depth > maxDepth) return [];
   return callees.slice(0, 2).flatMap((fn) => {
     const inner = isStatement ? checksOfThrowing(flow, fn, depth + 1) : acceptedBy(flow, fn, isMet, depth + 1);
@@ -379,7 +388,7 @@ function checksOfOwnFunction(
   });
 }
 
-/** What holds if a function returns something true (or false): on every way to such a return. */
+/** The checks that apply on every path to a truthy return (or, with false, a falsy return). */
 function acceptedBy(flow: Flow, fn: FunctionNode, isMet: boolean, depth: number): readonly Check[] {
   if (depth > maxDepth) return [];
   if (!ts.isBlock(fn.body)) return checksOf(flow, fn.body, isMet, depth);
@@ -399,7 +408,7 @@ function acceptedBy(flow: Flow, fn: FunctionNode, isMet: boolean, depth: number)
   return first === undefined ? [] : more.reduce((all, way) => shared(all, way), first);
 }
 
-/** What holds after a function that throws if a check fails. */
+/** The checks that apply after a call to a function that throws if a check fails. */
 function checksOfThrowing(flow: Flow, fn: FunctionNode, depth: number): readonly Check[] {
   if (!ts.isBlock(fn.body)) return [];
   return fn.body.statements.flatMap((statement) => {

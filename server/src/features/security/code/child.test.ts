@@ -1,4 +1,4 @@
-// The process that reads code, without the process that started it.
+// Tests the code-reading process after its parent process has exited.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const bomb = `Deno.serve(async (req) => {
   return /^${repeated}\\n$/.test(url) ? fetch(url) : new Response();
 });`;
 
-/** Starts the process and prints its id once it has been sent a file that it never finishes. */
+/** Starts the process and prints its id after sending it a file that it never finishes. */
 const owner = `
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,15 +23,13 @@ child.send({ kind: 'read', path: 'functions/bomb.ts' }, () => console.log(child.
 child.on('message', () => process.exit(1));
 `;
 
-/** A process that has ended but that nobody has waited for is listed as Z. */
+/** A process that has exited but has not been reaped is listed with the state Z. */
 const isRunning = async (pid: number): Promise<boolean> => {
   const { stdout } = await run('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
   return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
 };
 
-it('the process that reads code ends with its owner, also while a file keeps it busy', {
-  timeout: 60_000,
-}, async () => {
+it('the process that reads code ends with its owner, even while a file keeps it busy', async () => {
   const parent = spawn(process.execPath, ['--input-type=module', '-e', owner], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -40,9 +38,9 @@ it('the process that reads code ends with its owner, also while a file keeps it 
   try {
     await sleep(1_500);
     expect(await isRunning(pid)).toBe(true);
-    expect(parent.exitCode).toBeNull(); // it would have exited with the answer
+    expect(parent.exitCode).toBeNull(); // the parent exits once it gets a reply
     parent.kill('SIGKILL');
-    await expect.poll(() => isRunning(pid), { timeout: 20_000, interval: 200 }).toBe(false);
+    await expect.poll(() => isRunning(pid), { interval: 200 }).toBe(false);
   } finally {
     parent.kill('SIGKILL');
     if (await isRunning(pid)) process.kill(pid, 'SIGKILL');

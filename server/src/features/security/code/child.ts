@@ -1,5 +1,5 @@
-// Runs as a process of its own: reads the files of one app that it is sent, one after the other. Files of strangers can make parsers
-// and patterns run without end or use all memory: its owner kills it then. It never runs code of the app.
+// Runs as a separate process that reads one app's files, one at a time. Untrusted files can make parsers and regular
+// expressions run forever or exhaust memory, in which case the owner kills the process. It never runs the app's code.
 import { flushCompileCache } from 'node:module';
 import { setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -25,16 +25,16 @@ async function answer(request: ChildRequest): Promise<ChildAnswer> {
   }
 }
 
-flushCompileCache(); // before it sees a file; and a killed process would write nothing
-setPriority(10); // requests come first
+flushCompileCache(); // written before any file is read, because a killed process writes nothing
+setPriority(10); // leaves the CPU to the server's requests
 new Worker(new URL('owner-watch.ts', import.meta.url), { workerData: { ownerPid: Number(process.argv[2]) } });
 process.on('message', async (request: ChildRequest) => {
-  // What is thrown here is about the file: too deep for the parser, or not readable.
+  // An error here is caused by the file, which is either nested too deeply or unreadable.
   const answered = await answer(request).catch((): ChildAnswer => {
-    if (request.kind !== 'ping') reader.program.remove(request.path); // so that files which import it can still be read
+    if (request.kind !== 'ping') reader.program.remove(request.path); // files that import it can still be read
     return { kind: 'failed' };
   });
   process.send?.(answered);
 });
-// Without its owner there is nobody to answer.
+// Once the owner has exited, the results are no longer needed.
 process.on('disconnect', () => process.exit(0));

@@ -1,5 +1,6 @@
-// The processes that read code: one is started ahead, and each is handed out once.
+// Tests the pool of code-reading processes: a spare is started in advance, and each process is handed out once.
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
 import { listCodeProcesses } from '../../../../test/support/code-processes.ts';
 import { ask, type ChildLimits, type Children, createChildren } from './children.ts';
@@ -11,7 +12,7 @@ afterEach(async () => {
   expect(await listCodeProcesses()).toEqual([]);
 });
 
-/** Takes the first process. The other one that runs then is the spare. */
+/** Takes the first process. The other running process is the spare. */
 async function start(limits: Partial<ChildLimits> = {}) {
   children = createChildren({ maxHeapMb: 256, maxIdleMs: 60_000, ...limits });
   const first = await children.take(never);
@@ -21,6 +22,13 @@ async function start(limits: Partial<ChildLimits> = {}) {
 it('starts no process before the first scan', async () => {
   children = createChildren({ maxHeapMb: 256, maxIdleMs: 60_000 });
   expect(await listCodeProcesses()).toEqual([]);
+});
+
+it.runIf(process.getuid?.() === 0)('reads code as nobody, and without privileges', async () => {
+  const { first } = await start();
+  const status = readFileSync(`/proc/${first.pid}/status`, 'utf8');
+  expect(status).toMatch(/\nUid:\t65534\t65534\t65534\t65534\n/);
+  expect(status).toMatch(/\nNoNewPrivs:\t1\n/);
 });
 
 it('gives the second scan a process that was started before it was asked for', async () => {
@@ -37,7 +45,7 @@ it('gives a spare to one of three scans that begin at once, and each of them a p
   const pids = taken.map(({ pid }) => pid);
   expect(new Set([first.pid, ...pids]).size).toBe(4);
   expect(pids.filter((pid) => pid === spares[0])).toHaveLength(1);
-  expect(await listCodeProcesses()).toHaveLength(5); // and one spare
+  expect(await listCodeProcesses()).toHaveLength(5); // includes one spare
 });
 
 it('never hands out a process again, even if its scan has ended', async () => {

@@ -1,21 +1,24 @@
-// Owns the processes that read code: starting them, asking them, ending them. One is started ahead, because loading the compiler
-// takes longer than most scans. A process that was handed out belongs to one scan and is never handed out again.
-import { type ChildProcess, fork } from 'node:child_process';
+// The processes that read code: starting them, sending them requests, and ending them. One is started in advance,
+// because loading the compiler takes longer than most scans. Each process serves a single scan and is never reused.
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
+import { forkUnprivileged } from '../../../kit/unprivileged.ts';
 import type { ChildAnswer, ChildRequest } from './protocol.ts';
 
 export interface ChildLimits {
   readonly maxHeapMb: number;
-  /** A spare process that no scan has needed for so long is ended. 0: there is no spare. */
+  /** How long a spare process may wait for a scan before it is ended. With 0 there is no spare. */
   readonly maxIdleMs: number;
 }
 
 export interface Children {
-  /** A process that has seen no file. The caller ends it. Throws if it is aborted, or if no process can be started. */
+  /**
+   * Returns a process that has not read any file. The caller must end it. Throws if aborted or if no process starts.
+   */
   take(signal: AbortSignal): Promise<ChildProcess>;
-  /** Ends all processes, including those that scans use. */
+  /** Ends all processes, including those in use by scans. */
   close(): Promise<void>;
 }
 
@@ -45,14 +48,14 @@ export function createChildren({ maxHeapMb, maxIdleMs }: ChildLimits): Children 
     return removed;
   }
 
-  /** For the next scan, or for this one if a file ends its process. */
+  /** Starts a spare for the next scan, or for this scan if a file crashes its process. */
   function startSpare(): void {
     if (spare !== undefined || maxIdleMs === 0 || isClosed) return;
     spare = launch();
     idleTimer = setTimeout(() => removeSpare()?.kill('SIGKILL'), maxIdleMs);
   }
 
-  /** Waits until the process has started. A spare may have died a moment ago: it must answer before a scan depends on it. */
+  /** Waits until the process has started. A spare may have died, so it must reply before it is used for a scan. */
   async function isReady(child: ChildProcess, signal: AbortSignal): Promise<boolean> {
     let answer: ChildAnswer | undefined;
     try {
@@ -65,7 +68,7 @@ export function createChildren({ maxHeapMb, maxIdleMs }: ChildLimits): Children 
 
   return {
     async take(signal) {
-      const ahead = removeSpare(); // from here on no other scan can take it
+      const ahead = removeSpare(); // from here on, no other scan can take it
       const child = ahead !== undefined && (await isReady(ahead, signal)) ? ahead : launch();
       if (child !== ahead && !(await isReady(child, signal)))
         throw new Error('code not scanned: the process did not start');
@@ -82,7 +85,7 @@ export function createChildren({ maxHeapMb, maxIdleMs }: ChildLimits): Children 
   };
 }
 
-/** Undefined if the process exits instead of answering, or does not answer in time. */
+/** Returns `undefined` if the process exits without a reply or does not reply in time. */
 export async function ask(
   child: ChildProcess,
   request: ChildRequest,
@@ -90,7 +93,8 @@ export async function ask(
   signal: AbortSignal,
 ): Promise<ChildAnswer | undefined> {
   signal.throwIfAborted();
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return undefined; // no exit is announced again
+  // An exited process emits no further exit event.
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return undefined;
   const ended = new AbortController();
   const timer = setTimeout(() => ended.abort(), maxMs);
   const stop = () => ended.abort();
@@ -112,14 +116,14 @@ export async function ask(
 }
 
 function startProcess(maxHeapMb: number): ChildProcess {
-  // Loading compiled modules halves the CPU time of the start. The process writes them before it sees a file.
-  const compiled = getCompileCacheDir(); // of this version of Node, within the folder that the variable names
-  const child = fork(new URL('child.ts', import.meta.url), [String(process.pid)], {
+  // Loading compiled modules halves the CPU time needed to start. The process writes them before it reads any file.
+  const compiled = getCompileCacheDir(); // the subfolder for this version of Node
+  const child = forkUnprivileged(new URL('child.ts', import.meta.url), [String(process.pid)], {
     env: compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) },
     execArgv: [`--max-old-space-size=${maxHeapMb}`],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  child.on('error', () => {}); // the caller that waits for an answer sees that the process has exited
+  child.on('error', () => {}); // callers that are waiting for a reply notice the exit
   return child;
 }

@@ -1,4 +1,4 @@
-// Which files of an app are read as code.
+// Tests which of an app's files are read as code.
 import { expect, it } from 'vitest';
 import { collectCode } from './code-files.ts';
 

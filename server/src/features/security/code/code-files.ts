@@ -1,35 +1,35 @@
-// Owns which files of an app are read as code, and the scripts inside HTML (docs/api/security.md#what-is-not-read).
+// Decides which of an app's files are read as code, and the scripts inside HTML
+// (docs/api/security.md#what-is-not-read).
 import type { ScanFile } from '../finding.ts';
 import { isBackendPath } from './handlers.ts';
 
-/** Longer files are not written by hand; reading them as code takes too long. */
+/** Longer files are not written by hand, and they take too long to read as code. */
 const maxCodeLength = 1024 * 1024;
-/** A longer line is data or minified code. */
+/** Longer lines are data or minified code. */
 const maxLineLength = 200_000;
 
 const ending = /\.([cm]?[jt]sx?|html?|vue|svelte)$/i;
-/** What is built from other files, belongs to packages, or runs only in tests. */
+/** Files that are generated, belong to packages, or run only in tests. */
 const excluded =
   /(^|\/)(node_modules|dist|build|coverage|vendor|\.next|__tests__|__mocks__)\/|\.min\.[cm]?js$|\.d\.[cm]?ts$|\.(test|spec|stories)\.[cm]?[jt]sx?$/i;
 
-/** The code of an app. */
 export interface AppCode {
-  /** The code of each file that can be read, by its path. */
+  /** The code of each readable file, keyed by path. */
   readonly texts: Map<string, string>;
-  /** Whether there is code, even if it can't be read. */
+  /** Whether the app has code, even if it can't be read. */
   readonly hasCode: boolean;
   readonly hasBackend: boolean;
-  /** False if a file is too large, or all of them together. */
+  /** False if a file is too large, or if all files together are. */
   readonly isComplete: boolean;
 }
 
 export interface CodeCollection {
   add(file: ScanFile): void;
-  /** After all files were added. */
+  /** Must be called after all files have been added. */
   finish(): AppCode;
 }
 
-/** `maxBytes`: of all files together. */
+/** `maxBytes` limits the combined size of all files. */
 export function collectCode(maxBytes: number): CodeCollection {
   const sources = new Map<string, string | undefined>();
   const built = new Map<string, string | undefined>();
@@ -49,7 +49,7 @@ export function collectCode(maxBytes: number): CodeCollection {
     },
     finish() {
       const paths = [...sources.keys()];
-      // What is built is read where the app has no source of it: below `functions/` if there is nothing but `functions/dist/`.
+      // Built code is read only if its source is missing, for example if `functions/` contains only `functions/dist/`.
       const alone = [...built].filter(([path]) => !paths.some((each) => each.startsWith(builtFolderOf(path) ?? '')));
       const all = [...sources, ...alone];
       return {
@@ -62,7 +62,7 @@ export function collectCode(maxBytes: number): CodeCollection {
   };
 }
 
-/** `functions/` for `functions/dist/a.js`. Undefined if the file is not the built code of a function. */
+/** Returns `functions/` for `functions/dist/a.js`, or `undefined` if the file is not a function's built code. */
 function builtFolderOf(path: string): string | undefined {
   const [, folder = '', rest = ''] = /^((?:[^/]+\/)*?)(?:dist|build)\/(.+)$/.exec(path) ?? [];
   return rest !== '' && isBackendPath(folder) && isCodePath(folder + rest) ? folder : undefined;
@@ -70,7 +70,7 @@ function builtFolderOf(path: string): string | undefined {
 
 const isCodePath = (path: string): boolean => ending.test(path) && !excluded.test(path);
 
-/** Undefined if the file is too large to be read as code. */
+/** Returns `undefined` if the file is too large to be read as code. */
 function codeOf(path: string, content: string): string | undefined {
   if (content.length > maxCodeLength || hasLongLine(content)) return undefined;
   return /\.(html?|vue|svelte)$/i.test(path) ? scriptsOf(content) : content.replace(/^\uFEFF/, '');
@@ -85,7 +85,7 @@ function hasLongLine(text: string): boolean {
   return text.length - start > maxLineLength;
 }
 
-/** The scripts of a page, with everything else as empty lines, so that lines keep their numbers. */
+/** A page's scripts. Everything else becomes empty lines, so line numbers stay the same. */
 function scriptsOf(html: string): string {
   const lower = html.toLowerCase();
   const parts: string[] = [];

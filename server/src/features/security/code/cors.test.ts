@@ -1,11 +1,11 @@
-// Which websites may read answers with a visitor's cookies: lists that decide, and patterns that let others in. Each fault is beside
-// a harmless twin.
+// Tests which websites may read responses using a visitor's cookies: effective allow lists, and patterns that let other
+// sites in. Each vulnerable example has a harmless twin.
 import { describe } from 'vitest';
 import { type Twins, testTwins } from '../../../../test/support/code-findings.ts';
 
 const rule = 'functions.open-cors';
 
-/** `allow` computes `allowed` from `origin`. */
+/** `allow` is code that computes `allowed` from `origin`. */
 const reflect = (allow: string) => `Deno.serve((request) => {
   const origin = request.headers.get('origin') ?? '';
 ${allow}

@@ -1,4 +1,4 @@
-// Tests the list of findings that keeps the most severe.
+// Tests the finding list, which keeps the most severe findings.
 import { describe, expect, it } from 'vitest';
 import type { Finding, Severity } from '../finding.ts';
 import { createFindingList } from './finding-list.ts';

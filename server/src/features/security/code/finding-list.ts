@@ -1,4 +1,4 @@
-// Owns how many findings of a group are kept while an app is read: of more, the most severe.
+// Defines how many findings per group are kept while an app is read. If there are too many, the most severe are kept.
 import { type Finding, severities } from '../finding.ts';
 
 export interface FindingList<Item> {
@@ -16,16 +16,16 @@ export function createFindingList<Item>(maxFindings: number): FindingList<Item> 
     if (kept.size <= maxFindings) return;
     isComplete = false;
     kept = new Map(
-      [...kept].toSorted(([, a], [, b]) => bySeverity(a, b)).slice(0, maxFindings), // sorting keeps the order of equals
+      [...kept].toSorted(([, a], [, b]) => bySeverity(a, b)).slice(0, maxFindings), // the sort is stable
     );
   }
 
   return {
     add(finding) {
-      // A helper's fault is found from every file that uses it, and is reported once.
+      // A fault in a helper is found in every file that uses the helper, but is reported only once.
       const { rule_id, position, identity } = finding;
       kept.set([rule_id, position.path, position.line, ...identity].join('\0'), finding);
-      if (kept.size >= 2 * maxFindings) drop(); // seldom, because it sorts
+      if (kept.size >= 2 * maxFindings) drop(); // done rarely, because sorting is slow
     },
     list() {
       drop();

@@ -1,11 +1,11 @@
-// Owns by what a finding in code is recognised after the file was changed (docs/internals/security-scans.md#fingerprints): the names
-// around it and the tokens near it, without what a formatter changes.
+// Recognises a code finding after its file has been edited (docs/internals/security-scans.md#fingerprints). Its
+// identity consists of the surrounding names and the nearby tokens, without anything that a formatter changes.
 import { createHash } from 'node:crypto';
 import ts from 'typescript';
 import { functionName } from './sources.ts';
 import { isFunction, propertyName, statementsOf } from './syntax.ts';
 
-/** How many statements before and after the flagged one belong to its identity. */
+/** The number of statements before and after the flagged statement that belong to its identity. */
 const windowStatements = 3;
 
 export interface Fingerprint {
@@ -25,8 +25,8 @@ export function fingerprintOf(rule: string, node: ts.Node): Fingerprint {
 const hash = (tokens: readonly string[]): string => createHash('sha256').update(tokens.join('\0')).digest('hex');
 
 /**
- * The statement of a node. In markup it is the opening tag, because the statement around it may be a whole page. In `if (a) b();` it is
- * `b();`, as it would be with braces.
+ * A node's statement. In markup it is the opening tag, because the enclosing statement may be a whole page. For `if (a)
+ * b();` it is `b();`, the same as with braces.
  */
 function flaggedNode(node: ts.Node): ts.Node {
   for (let at = node; at.parent !== undefined; at = at.parent) {
@@ -37,7 +37,9 @@ function flaggedNode(node: ts.Node): ts.Node {
   return node;
 }
 
-/** The flagged statement with those near it in its list. At the top level of a file, and in markup, it is alone. */
+/**
+ * The flagged statement and its neighbours in the same list. At a file's top level and in markup, it has no neighbours.
+ */
 function windowOf(flagged: ts.Node): readonly ts.Node[] {
   const { parent } = flagged;
   const statements = parent === undefined || ts.isSourceFile(parent) ? undefined : statementsOf(parent);
@@ -46,7 +48,7 @@ function windowOf(flagged: ts.Node): readonly ts.Node[] {
   return statements.slice(Math.max(0, at - windowStatements), at + windowStatements + 1);
 }
 
-/** The names of functions, classes and constants around a node, outermost first: `Repository.find`. */
+/** The names of the functions, classes and constants around a node, outermost first, such as `Repository.find`. */
 function symbolPath(node: ts.Node): string {
   const names: string[] = [];
   for (let at = node.parent; at !== undefined; at = at.parent) {
@@ -58,7 +60,7 @@ function symbolPath(node: ts.Node): string {
   return names.join('.');
 }
 
-/** The tokens of a node, as equal as possible before and after it was formatted. */
+/** A node's tokens, as independent of formatting as possible. */
 function tokensOf(root: ts.Node): string[] {
   const source = root.getSourceFile();
   const tokens: string[] = [];
@@ -87,7 +89,7 @@ function tokensOf(root: ts.Node): string[] {
   return tokens;
 }
 
-/** What stands for a node: undefined for what a formatter adds or removes. */
+/** Returns the node to use instead of this one, or `undefined` for syntax that a formatter adds or removes. */
 function normalised(node: ts.Node): ts.Node | undefined {
   if (node.kind === ts.SyntaxKind.SemicolonToken || node.kind === ts.SyntaxKind.EndOfFileToken) return undefined;
   if (node.kind >= ts.SyntaxKind.FirstJSDocNode && node.kind <= ts.SyntaxKind.LastJSDocNode) return undefined;
@@ -100,7 +102,7 @@ function normalised(node: ts.Node): ts.Node | undefined {
 const isMarkup = (node: ts.Node): boolean =>
   ts.isJsxElement(node) || ts.isJsxSelfClosingElement(node) || ts.isJsxFragment(node);
 
-/** The braces of `if (a) { b(); }`, with one statement inside. */
+/** Whether a block only adds braces around a single statement, as in `if (a) { b(); }`. */
 function isBranch(block: ts.Block): boolean {
   const { parent } = block;
   if (block.statements.length !== 1) return false;
@@ -108,7 +110,7 @@ function isBranch(block: ts.Block): boolean {
   return ts.isIterationStatement(parent, false) && parent.statement === block;
 }
 
-/** Quotes, escapes and number formats are not part of a token. Undefined: not a literal. */
+/** Normalises quotes, escapes and number formats. `undefined` if the node is not a literal. */
 function literalText(node: ts.Node): string | undefined {
   if (ts.isJsxText(node)) return node.text.replace(/\s+/g, ' ').trim();
   if (ts.isStringLiteralLike(node)) {
@@ -129,7 +131,7 @@ function childrenOf(node: ts.Node, source: ts.SourceFile): readonly ts.Node[] {
   return children;
 }
 
-/** `(name) => …` and `name => …` are equal. */
+/** Treats `(name) => …` and `name => …` as equal. */
 function hasPlainParameter({ parameters, type, typeParameters }: ts.ArrowFunction): boolean {
   const [only, ...more] = parameters;
   if (only === undefined || more.length > 0 || type !== undefined || typeParameters !== undefined) return false;

@@ -1,23 +1,27 @@
-// Owns what is shared while the values of one app are followed.
+// The state that is shared while an app's values are traced.
 import type ts from 'typescript';
 import type { Origin } from './origins.ts';
 import type { Program } from './program.ts';
 import type { FunctionNode } from './syntax.ts';
 
 /**
- * `web`: (request, context). `node`: (request, response). `context`: one object with both. `event`: `event.request`.
- * `procedure`: `{ input, ctx }` of tRPC. `action`: any arguments, as pages call it.
+ * A handler's parameters. `web` takes (request, context), and `node` takes (request, response). `context` takes one
+ * object with both, and `event` takes an object with `event.request`. `procedure` takes tRPC's `{ input, ctx }`.
+ * `action` takes any arguments, because pages call it directly.
  */
 export type HandlerStyle = 'web' | 'node' | 'context' | 'event' | 'procedure' | 'action';
 
+/** The member names that lead from a value to one of its parts. */
+export type Path = readonly string[];
+
 export interface Flow {
   readonly program: Program;
-  /** How requests reach a function, for those that answer requests. */
+  /** The style of each function that handles requests. */
   readonly handlers: Map<FunctionNode, HandlerStyle>;
-  /** What was followed already. Cleared for every file, so that it does not keep the trees of others in memory. */
+  /** The expressions traced so far. Cleared for every file, so other files' syntax trees are not kept in memory. */
   readonly memo: Map<ts.Node, Map<string, readonly Origin[]>>;
-  /** How many expressions may still be followed in this file. */
+  /** How many more expressions may be traced in this file. */
   readonly budget: { left: number };
-  /** Where the value of an expression, or a part of it, comes from (values.ts). */
-  originsOf(node: ts.Expression, path?: readonly string[]): readonly Origin[];
+  /** Returns the origins of an expression's value, or of a part of it (values.ts). */
+  originsOf(node: ts.Expression, path?: Path): readonly Origin[];
 }

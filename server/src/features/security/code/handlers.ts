@@ -1,5 +1,5 @@
-// Owns which functions answer requests. They are found by where they are passed or exported, never by the names of their
-// parameters.
+// Finds the functions that handle requests. They are recognised by where they are passed or exported, never by
+// their parameter names.
 import ts from 'typescript';
 import type { HandlerStyle } from './flow.ts';
 import {
@@ -26,11 +26,11 @@ import {
 export interface Handler {
   readonly fn: FunctionNode;
   readonly style: HandlerStyle;
-  /** What runs before the handler: functions around it, and functions of its route and router. */
+  /** The steps that run before the handler: functions that wrap it, and functions on its route and router. */
   readonly before: readonly ts.Expression[];
-  /** The path of the route, if it has one. */
+  /** The route's path, or empty if there is no route. */
   readonly route: string;
-  /** It runs before other handlers, and goes on to them. */
+  /** True if the function runs before other handlers and passes requests on to them. */
   readonly isMiddleware?: boolean;
 }
 
@@ -59,7 +59,7 @@ export function findHandlers(program: Program, module: Module): readonly Handler
   }
   if (isBackendPath(module.path)) addExports(program, module, add);
   if (/^\s*['"]use server['"]/.test(module.source.text)) {
-    // Functions of such a module are called by pages, with any arguments.
+    // Pages call the functions in a "use server" module directly, with any arguments.
     for (const [, node] of module.exports) if (!('specifier' in node)) add(node, 'action');
   }
   return handlers;
@@ -88,7 +88,7 @@ function addCall(program: Program, call: ts.CallExpression, steps: readonly Rout
   else addRoute(program, call, steps, add);
 }
 
-/** `Deno.serve({ async fetch(request) { … } })` */
+/** The methods of an object passed as in `Deno.serve({ async fetch(request) { … } })`. */
 function methodsOfObject(node: ts.Expression): readonly ts.Node[] {
   const object = unwrap(node);
   if (!ts.isObjectLiteralExpression(object)) return [];
@@ -97,7 +97,7 @@ function methodsOfObject(node: ts.Expression): readonly ts.Node[] {
 
 const routeMethods = /^(get|post|put|patch|delete|del|all|options|head|use|on|route)$/i;
 
-/** `app.post('/path', …, handler)`, as in Express, Hono, Fastify, Koa, oak and others. */
+/** Adds routes such as `app.post('/path', …, handler)`, as in Express, Hono, Fastify, Koa, oak and others. */
 function addRoute(program: Program, call: ts.CallExpression, steps: readonly RouterStep[], add: Add): void {
   const method = methodName(call);
   const receiver = receiverOf(call);
@@ -122,13 +122,13 @@ function addRoute(program: Program, call: ts.CallExpression, steps: readonly Rou
     return;
   }
   const route = textOf(args[0]) ?? chainedRoute(receiver);
-  const handler = args.findLast((arg) => isFunctionLike(program, arg)); // options may come after it
+  const handler = args.findLast((arg) => isFunctionLike(program, arg)); // options may follow the handler
   if (route === undefined || handler === undefined || !/^[/*:]|^$/.test(route)) return;
   const inRoute = args.filter((arg) => arg !== handler && textOf(arg) === undefined);
   add(handler, style, [...inRoute, ...stepsBefore(steps, receiver, call, route)], route);
 }
 
-/** `router.route('/path').post(handler)` */
+/** The path in `router.route('/path').post(handler)`. */
 function chainedRoute(receiver: ts.Expression): string | undefined {
   const call = unwrap(receiver);
   return ts.isCallExpression(call) && methodName(call) === 'route' ? textOf(call.arguments[0]) : undefined;
@@ -149,7 +149,7 @@ interface RouterStep {
   readonly steps: readonly ts.Expression[];
 }
 
-/** `app.use(authenticate)`: runs before the routes that are declared after it. */
+/** Finds calls such as `app.use(authenticate)`, which run before the routes declared after them. */
 function findRouterSteps(source: ts.SourceFile): readonly RouterStep[] {
   const steps: RouterStep[] = [];
   for (const node of nodesOf(source)) {
@@ -164,7 +164,10 @@ function findRouterSteps(source: ts.SourceFile): readonly RouterStep[] {
   return steps;
 }
 
-/** `app.use('/admin', authenticate, router)`, here or in a module that imports the router: runs before all routes of the router. */
+/**
+ * Finds calls such as `app.use('/admin', authenticate, router)`, in this module or in one that imports the router. They
+ * run before all of the router's routes.
+ */
 function findMountSteps(program: Program, module: Module): readonly RouterStep[] {
   if (!/\.(use|route|register)\(|Router|Hono|Fastify/.test(module.source.text)) return [];
   const modules = [module, ...program.importersOf(module.path).flatMap((path) => program.open(path) ?? [])];
@@ -190,7 +193,7 @@ function findMountStepsIn(program: Program, mounting: Module, module: Module): r
   return found;
 }
 
-/** The name that a router has in its own module. Undefined: it is no router of this module. */
+/** A router's name in its own module, or `undefined` if it is not one of this module's routers. */
 function routerName(program: Program, node: ts.Expression, module: Module): string | undefined {
   const bare = unwrap(node);
   if (!ts.isIdentifier(bare)) return undefined;
@@ -231,7 +234,7 @@ function addExports(program: Program, module: Module, add: Add): void {
   }
 }
 
-/** Functions that a clock or a queue runs have no caller. */
+/** Functions that are triggered by a schedule or a queue have no caller. */
 const isScheduled = /(^|\.)(schedule|onSchedule|scheduled|cron)$/;
 const isTriggered = /\b\w+\.(Records|triggerSource)\b|\bconst\s*\{[^}]*\bRecords\b/;
 
@@ -240,7 +243,7 @@ interface Unfolded {
   readonly before: readonly ts.Expression[];
 }
 
-/** The functions in an expression: `withUser(cors(handler))` has one, and two functions that run before it. */
+/** The functions in an expression. For example, `withUser(cors(handler))` has one handler and two steps before it. */
 function unfold(program: Program, node: ts.Node, before: readonly ts.Expression[], depth = 0): readonly Unfolded[] {
   if (depth > 5) return [];
   const at = ts.isExpression(node) ? unwrap(node) : node;
@@ -251,11 +254,11 @@ function unfold(program: Program, node: ts.Node, before: readonly ts.Expression[
   if (isScheduled.test(dottedName(value.expression))) return [];
   const around = [...before, value];
   const inner = value.arguments.flatMap((arg) => unfold(program, arg, around, depth + 1));
-  // A function of the app that returns the handler answers requests itself.
-  const made = findFunctions(program, value.expression).flatMap((maker) =>
+  if (inner.length > 0) return inner;
+  // If one of the app's own functions returns the handler, the returned function handles requests.
+  return findFunctions(program, value.expression).flatMap((maker) =>
     returnedFunctions(program, maker).map((fn) => ({ fn, before })),
   );
-  return inner.length > 0 ? [...inner, ...made.filter(() => inner.length === 0)] : made;
 }
 
 function returnedFunctions(program: Program, fn: FunctionNode): readonly FunctionNode[] {
@@ -265,7 +268,7 @@ function returnedFunctions(program: Program, fn: FunctionNode): readonly Functio
   );
 }
 
-/** A handler with two parameters whose second one is used like a response is one of Node's. */
+/** A handler has the `node` style if its second parameter is used like a response. */
 function styleOf(fn: FunctionNode, style: HandlerStyle): HandlerStyle {
   const second = fn.parameters[1]?.name;
   if (style !== 'web' || second === undefined || !ts.isIdentifier(second)) return style;

@@ -1,8 +1,9 @@
-// Values of callers in SQL, commands, code, HTML and addresses: shapes that real code has. Each fault is beside a harmless twin.
+// Tests request values in SQL, commands, code, HTML and URLs, in forms found in real code. Each vulnerable example has
+// a harmless twin.
 import { describe } from 'vitest';
 import { type Twins, testTwins } from '../../../../test/support/code-findings.ts';
 
-/** A function that checks its caller, so that only what is in `body` can be a finding. */
+/** A function that verifies its caller, so findings can only come from `body`. */
 const checked = (body: string, top = '') => `import { requireUser } from 'auth-kit';
 ${top}
 Deno.serve(async (request) => {

@@ -1,5 +1,6 @@
-// Owns whether the app's built-in integrations are called from code that an anonymous visitor can reach. Decided simply: a call
-// in a function is reachable unless the caller is checked, and a call in a page is reachable unless the file asks who is signed in.
+// Decides whether the app's built-in integrations are called from code that an anonymous visitor can reach. A call in a
+// function is reachable unless the caller is verified. A call in a page is reachable unless the file checks who is
+// signed in.
 import ts from 'typescript';
 import type { IntegrationUse } from './item.ts';
 import type { Module } from './program.ts';
@@ -12,7 +13,7 @@ const asksWhoIsSignedIn =
 
 export type IntegrationUseOfFile = 'none' | 'checked' | 'open';
 
-/** `isChecked`: every handler of the module that does something checks its caller. Undefined: the module has no handlers. */
+/** `isChecked` is true if every handler with an effect verifies its caller. `undefined` if there are no handlers. */
 export function integrationUseOf(module: Module, isChecked: boolean | undefined): IntegrationUseOfFile {
   if (!callsIntegration(module)) return 'none';
   if (isChecked !== undefined) return isChecked ? 'checked' : 'open';
@@ -34,7 +35,7 @@ function isImported(module: Module, name: ts.Identifier): boolean {
   return specifier !== undefined && integrationImport.test(specifier);
 }
 
-/** `Core.InvokeLLM()` with `Core` from the client. */
+/** Whether the call is `Core.InvokeLLM()`, with `Core` from the client. */
 function isOfImported(module: Module, callee: ts.Expression): boolean {
   if (!ts.isPropertyAccessExpression(callee) || !ts.isIdentifier(callee.expression)) return false;
   const declaration = module.scopes.find(callee.expression);

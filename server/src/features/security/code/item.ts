@@ -1,4 +1,4 @@
-// Owns what a finding of the groups "functions" and "static code" adds to what every finding has.
+// The extra fields of findings in the groups "functions" and "static code".
 
 export type FunctionIssue =
   | 'no_caller_check'
@@ -33,7 +33,7 @@ export interface CodeItem {
   readonly line_end: number;
   readonly category: CodeCategory;
   readonly confidence: 'high' | 'medium' | 'low';
-  /** At most ten lines; secrets are masked. */
+  /** At most ten lines, with secrets masked. */
   readonly snippet: string;
   readonly verdict: 'confirmed' | 'likely' | 'unverified';
 }

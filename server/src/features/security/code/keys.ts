@@ -1,5 +1,5 @@
-// Owns the keys of names: `next` of a function, `body.url`, `params.get(next)`. A check of a key is a check of every value that
-// passed it.
+// The keys that identify names, such as a function's `next`, `body.url` or `params.get(next)`. Checking a key
+// checks every value that passed through that name.
 import ts from 'typescript';
 import { declarationOf, type Program } from './program.ts';
 import type { Declaration } from './scopes.ts';
@@ -8,19 +8,19 @@ import { calledName, dottedName, methodName, partsOf, receiverOf, textOf, unwrap
 export const keyOf = ({ id, node }: Declaration, path: readonly string[]): string =>
   `${node.getSourceFile().fileName}#${id}:${path.join('.')}`;
 
-/** `get(next)` for `params.get('next')`, so that other parameters have other keys. */
+/** Returns `get(next)` for `params.get('next')`, so different parameters have different keys. */
 export function methodKey(call: ts.CallExpression, method: string): string {
   return `${method}(${textOf(call.arguments[0]) ?? ''})`;
 }
 
-/** Parts of an address, and forms of a text: who checks them checks the whole. */
+/** Parts of a URL, and variants of a string. Checking one of these checks the whole value. */
 const partsOfWhole = /^(hostname|host|origin|protocol|href|pathname|length|value|name)$/;
 const formsOfText =
   /^(trim|trimStart|trimEnd|toLowerCase|toUpperCase|toString|normalize|replace|replaceAll|split|slice|substring|at|pop|shift|match|replace|charAt)$/;
 const convertingFunctions =
   /(^|\.)(String|Number|parseInt|decodeURIComponent|encodeURI|URL|resolve|join|normalize|relative|extname|dirname|basename|realpath|realpathSync|parse|canParse)$/;
 
-/** The keys that an expression stands for, followed back through constants. */
+/** An expression's keys, including the keys of the constants that it comes from. */
 export function keysOf(program: Program, node: ts.Expression, path: readonly string[] = [], depth = 0): string[] {
   const bare = unwrap(node);
   if (depth > 8) return [];

@@ -1,22 +1,22 @@
-// Owns what is known of functions that are not part of the app: those that return what they were passed, those that make it
-// safe, and those whose result says nothing of their arguments.
+// The known behaviour of functions that are not part of the app: which ones pass their arguments on, which make
+// them safe, and which return a result unrelated to their arguments.
 import { allUses, uses } from './origins.ts';
 
 const { sql, command, code, nosql, html, address, redirect, path, cors, key } = uses;
 
-/** The result is a number, a boolean, a date or an id, whatever was passed. */
+/** Functions that return a number, a boolean, a date or an id, regardless of their arguments. */
 export const returnsHarmless =
   /^(Number|parseInt|parseFloat|BigInt|Boolean|Math\.\w+|isNaN|isFinite|Number\.\w+|Date\.\w+|Symbol|crypto\.(randomUUID|getRandomValues|randomBytes)|randomUUID|uuid|uuidv4|nanoid|performance\.now|Array\.isArray|document\.(createElement|createTextNode|getElementById|querySelector|querySelectorAll|createRange)|setTimeout|setInterval|useId|clsx|cn|cx|classNames|twMerge|require|Symbol\.for|crypto\.createHash|createHash|createHmac|crypto\.createHmac|crypto\.subtle\.\w+|console\.\w+|renderToString|renderToStaticMarkup|t|i18n\.t|i18next\.t|useTranslation|useTranslations|hljs\.\w+|Prism\.\w+|katex\.\w+|useRef|createRef|createContext|useReducer|useContext|Deno\.cwd|process\.cwd)$/;
 
-/** Methods whose result is harmless whatever they are called on. */
+/** Methods whose result is harmless, regardless of the receiver. */
 export const harmlessMethods =
   /^(toFixed|toPrecision|toISOString|getTime|getFullYear|valueOf|toLocaleDateString|toLocaleTimeString|indexOf|lastIndexOf|findIndex|startsWith|endsWith|includes|test|has|every|some|charCodeAt|codePointAt|localeCompare|digest|getAttributeNames|addEventListener|removeEventListener|getDate|getDay|getMonth|getHours|getMinutes|setAttribute|appendChild|log)$/;
 
-/** Functions that return their arguments in another form. */
+/** Functions that return their arguments in a different form. */
 export const passesOn =
   /^(String|decodeURIComponent|decodeURI|unescape|JSON\.parse|JSON\.stringify|atob|btoa|Object\.(assign|values|keys|entries|fromEntries|freeze)|Array\.(from|of)|structuredClone|path\.(join|resolve|normalize|posix\.(join|resolve|normalize))|join|resolve|normalize|util\.format|format|Buffer\.from|Buffer\.concat|querystring\.(parse|stringify)|qs\.(parse|stringify)|url\.(parse|format)|parseUrl|URL\.parse|cloneDeep|merge|_\.\w+|lodash\.\w+|trim|toString|Promise\.(all|resolve|race|allSettled)|fromFileUrl|pathToFileURL|fileURLToPath|parse|decode|ensureString|formatMessage|dedent|readBody|readRawBody|readFormData|getQuery|getRouterParams?|getHeaders?|getRequestHeaders?)$/;
 
-/** Names of functions from packages that make a value safe, and for which uses. */
+/** Names of package functions that make a value safe, and the uses for which it is then safe. */
 const sanitisers: readonly (readonly [RegExp, number])[] = [
   [/(^|\.)(encodeURIComponent)$/, html | address | redirect | path | cors | key],
   [/(^|\.)encodeURI$/, html],
@@ -51,16 +51,19 @@ export function sanitiserBits(name: string): number {
   return bits;
 }
 
-/** Names of checks whose code is not part of the app. */
+/** Names of checks that are not part of the app's code. */
 export const checkNames =
   /(^|\.)(is(Allowed|Valid|Safe|Trusted|UUID|Uuid|Int|Alpha|Alphanumeric|Numeric|Slug|Whitelisted|Allowlisted|Email|MongoId|IP)\w*|validateUuid|uuidValidate|assert(Allowed|Safe|Valid|Trusted)\w*|ensure(Allowed|Safe)\w*)$/;
 
-/** A part of a zod (or similar) schema whose values can't be dangerous text. */
+/** Part of a schema, from zod or a similar library, whose values can't be dangerous text. */
 export const strictSchema =
   /\.(number|int|bigint|boolean|enum|nativeEnum|literal|uuid|guid|cuid2?|ulid|nanoid|regex|datetime|date|email|ip|ipv4)\(/;
 
-/** Hosts that a text can't change: it begins with them. */
+/** A prefix that fixes the host, so the text after it can't change the host. */
 export const fixedHost = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+[/?#]|^\/[^/\\]|^[?#]|^\.{1,2}\/|^[\w-]+\/|^(mailto|tel):/i;
 
-/** A host without what ends it: `https://api.example`. A text after it can make it another host, unless it begins with a slash. */
+/**
+ * A host without a terminator, such as `https://api.example`. Text that follows can turn it into a different host,
+ * unless the text starts with a slash.
+ */
 export const hostOnly = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*[^/?#\s.:@]$/i;

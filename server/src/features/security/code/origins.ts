@@ -1,8 +1,8 @@
-// Owns the terms in which values are followed: where a value comes from, and which uses of it were made safe on the way.
+// The vocabulary for tracing values: where a value comes from, and which uses of it were made safe on the way.
 import type ts from 'typescript';
 import type { FunctionNode } from './syntax.ts';
 
-/** Kinds of use that can be dangerous. What makes a value safe for one does not for another. */
+/** Kinds of use that can be dangerous. A value that is safe for one use may be dangerous for another. */
 export const uses = {
   sql: 1,
   command: 2,
@@ -19,9 +19,9 @@ export type Use = keyof typeof uses;
 export const allUses = 1023;
 
 /**
- * `request`: sent by whoever calls the function. `location`: the address of the page. `message`: sent by another window.
- * `stored`: from records, other servers or input fields, so possibly by other users. `secret`: a secret of the environment.
- * `parameter`: unknown until the function is called.
+ * `request` is sent by the function's caller. `location` is the page's URL. `message` is sent by another window.
+ * `stored` comes from records, other servers or input fields, so other users may have written it. `secret` is a secret
+ * from the environment. `parameter` is unknown until the function is called.
  */
 export type Label = 'request' | 'location' | 'message' | 'stored' | 'secret' | 'parameter';
 
@@ -34,13 +34,13 @@ export interface Parameter {
 export interface Origin {
   readonly label: Label;
   readonly parameter?: Parameter;
-  /** Bits of `uses` for which the value was made safe. */
+  /** The bits of `uses` for which the value was made safe. */
   readonly safeFor: number;
-  /** Keys of the names that the value passed, by which a check of one of them is recognised. */
+  /** The keys of the names that the value passed through. Checking any of these names checks the value. */
   readonly trail: readonly string[];
-  /** Whether it is one part of a longer text. */
+  /** Whether the value is only part of a longer string. */
   readonly isPart: boolean;
-  /** The expression that is the source. */
+  /** The expression where the value originates. */
   readonly at: ts.Node;
 }
 
@@ -48,7 +48,7 @@ export const originOf = (label: Label, at: ts.Node): Origin => ({ label, safeFor
 
 const maxOrigins = 24;
 
-/** Equal origins once. More than a few say nothing more: the rest is dropped, those that are least safe stay. */
+/** Removes duplicate origins. Beyond a limit, more origins add no information, so only the least safe are kept. */
 export function mergeOrigins(origins: readonly Origin[]): readonly Origin[] {
   if (origins.length < 2) return origins;
   const byKey = new Map<string, Origin>();

@@ -1,5 +1,5 @@
-// Runs as a second thread of the process that reads code: kills the process when its owner is gone. The main thread can't notice
-// while it is busy with a file, and a file can keep it busy for ever.
+// Runs as a second thread of the code-reading process, and kills the process when its owner exits. The main thread
+// can't notice this while it is reading a file, which can keep it busy forever.
 import { setInterval } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 

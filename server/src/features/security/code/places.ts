@@ -1,4 +1,4 @@
-// Owns the rules that need no value to be followed to a source: one place in the code is enough.
+// The rules that examine a single place in the code, without tracing values to a source.
 import ts from 'typescript';
 import type { Hit } from './analysis.ts';
 import type { Flow } from './flow.ts';
@@ -6,7 +6,9 @@ import type { Module } from './program.ts';
 import { isMessageListener } from './sources.ts';
 import { dottedName, findNode, isFunction, methodName, nodesOf, propertyName, textOf, unwrap } from './syntax.ts';
 
-/** `others` are the findings of the flow in this module: a listener that one of them is in is not reported again. */
+/**
+ * `others` are this module's findings from tracing values. Listeners that contain one of them are not reported again.
+ */
 export function checkPlaces(flow: Flow, module: Module, others: readonly Hit[]): readonly Hit[] {
   const hits: Hit[] = [];
   for (const node of nodesOf(module.source)) {
@@ -30,7 +32,7 @@ function ruleAt(flow: Flow, module: Module, node: ts.Node, others: readonly Hit[
 const secretName =
   /(^|_|[a-z])(token|secret|password|passwd|otp|nonce|apikey|api_key|sessionid|session_id|resetcode|reset_code|verificationcode|invitecode|csrf)/i;
 
-/** `const resetToken = Math.random()…` */
+/** Whether a secret comes from `Math.random()`, as in `const resetToken = Math.random()…`. */
 function isWeakSecret(call: ts.CallExpression): boolean {
   if (dottedName(call.expression) !== 'Math.random') return false;
   for (let at: ts.Node = call; at.parent !== undefined && !ts.isBlock(at) && !ts.isSourceFile(at); at = at.parent) {
@@ -54,7 +56,7 @@ function isInSecretFunction(node: ts.Node): boolean {
   return false;
 }
 
-/** `createHash('md5').update(password)` */
+/** Whether a password is hashed with a fast hash, as in `createHash('md5').update(password)`. */
 function isWeakPasswordHash(call: ts.CallExpression): boolean {
   if (methodName(call) !== 'update') return false;
   const hashed = call.arguments[0]?.getText() ?? '';
@@ -70,7 +72,7 @@ function isTlsSwitchedOff(node: ts.Node): boolean {
   return /NODE_TLS_REJECT_UNAUTHORIZED/.test(node.left.getText()) && /^['"`]?0['"`]?$/.test(node.right.getText());
 }
 
-/** A listener that uses `event.data` and looks at neither its origin nor its source. */
+/** A listener that uses `event.data` without checking the event's origin or source. */
 function isUncheckedListener(call: ts.CallExpression, others: readonly Hit[]): boolean {
   const listener = call.arguments[1] && unwrap(call.arguments[1]);
   if (listener === undefined || !isFunction(listener)) return false;
@@ -79,7 +81,7 @@ function isUncheckedListener(call: ts.CallExpression, others: readonly Hit[]): b
   return !others.some(({ at }) => at.pos >= call.pos && at.end <= call.end);
 }
 
-/** A token is taken apart in a module of the server that verifies none. */
+/** A token that is decoded in a server module that never verifies tokens. */
 function isUnverifiedToken(flow: Flow, module: Module, call: ts.CallExpression): boolean {
   const name = dottedName(call.expression);
   const isDecoded = /^(jwtDecode|jwt_decode|decodeJwt|jwt\.decode|jose\.decodeJwt)$/.test(name);

@@ -1,4 +1,4 @@
-// The process that reads code, with the apps that would hang or crash it.
+// Tests the code-reading process with apps that would hang or crash it.
 import { afterAll, describe, expect, it } from 'vitest';
 import { listCodeProcesses } from '../../../../test/support/code-processes.ts';
 import type { ScanFile } from '../finding.ts';
@@ -110,14 +110,12 @@ describe('a scan of code', () => {
     expect(got.secrets.coverage.value).toBe('partial');
   });
 
-  it('continues with another process if one ends while it is sent the code, and the spare, too', {
-    timeout: 50_000,
-  }, async () => {
+  it('continues with another process if one ends while it is sent the code, and the spare, too', async () => {
     async function* killAtEnd() {
       yield { path: 'functions/notes.ts', content: faulty };
       yield { path: 'functions/other.ts', content: faulty };
       const running = await listCodeProcesses();
-      expect(running).toHaveLength(2); // its own, and the spare
+      expect(running).toHaveLength(2); // the scan's own process and the spare
       for (const pid of running) process.kill(pid, 'SIGKILL');
     }
     const options = { staticCode: true, secretKey, totalMs: 45_000 };
@@ -125,7 +123,7 @@ describe('a scan of code', () => {
     expect(foundIn(got)).toEqual(['functions/notes.ts', 'functions/other.ts']);
   });
 
-  it('stops after a number of processes, and says that it is partial', { timeout: 50_000 }, async () => {
+  it('stops after a number of processes, and says that it is partial', async () => {
     const nested = `const x = 1${' + 1'.repeat(100_000)};`;
     const files = { 'functions/a.ts': faulty, 'src/b.ts': nested, 'src/c.ts': nested, 'src/z.ts': faulty };
     const got = await scan(files, { maxFileMs: 1, maxProcesses: 2 });

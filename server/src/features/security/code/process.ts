@@ -1,5 +1,5 @@
-// Owns the scan of an app's code in a process of its own: one process per scan, one file at a time. A file that takes too long or
-// crashes the process is left out, and the scan continues with a new process.
+// Scans an app's code in a separate process: one process per scan, one file at a time. A file that takes too
+// long or crashes the process is left out, and the scan continues with a new process.
 import type { ChildProcess } from 'node:child_process';
 import type { Coverage, GroupResult, ScanFile } from '../finding.ts';
 import type { SecretItem } from '../secrets/item.ts';
@@ -19,25 +19,27 @@ export interface CodeScan {
 
 export interface CodeScanOptions {
   readonly staticCode: boolean;
-  /** The app's own key for the identities of secrets. */
+  /** The app's own key for hashing secrets into identities. */
   readonly secretKey: Uint8Array;
-  /** How long the whole scan may take. What was not read by then makes the groups partial. */
+  /**
+   * The time limit for the whole scan. If it is exceeded, the remaining files are not read, and the groups are partial.
+   */
   readonly totalMs: number;
 }
 
 export interface CodeScanner {
-  /** Throws if it is aborted, or if no process can be started; never because of what is in a file. */
+  /** Throws if aborted, or if no process can be started, but never because of a file's content. */
   scan(files: AsyncIterable<ScanFile>, options: CodeScanOptions, signal: AbortSignal): Promise<CodeScan>;
-  /** Ends all processes. A scan that is under way fails. */
+  /** Ends all processes. Scans that are still running fail. */
   close(): Promise<void>;
 }
 
 export interface CodeScannerLimits extends ChildLimits {
-  /** For one step of one file: its secrets, or its findings. */
+  /** The time limit for one step on one file: finding either its secrets or its faults. */
   readonly maxFileMs: number;
-  /** Text of code that is kept, so that files can be followed into those that they import. */
+  /** The maximum total size of the code that is kept for tracing values across imports. */
   readonly maxCodeBytes: number;
-  /** Processes that one scan may start. An app that ends more of them is not read further. */
+  /** How many processes one scan may start. Once all of them have died, the rest of the app is not read. */
   readonly maxProcesses: number;
 }
 
@@ -48,7 +50,7 @@ const defaultLimits: CodeScannerLimits = {
   maxProcesses: 20,
   maxIdleMs: 60_000,
 };
-/** Of each group. More are never shown. */
+/** The maximum number of findings per group. Any further findings would never be shown. */
 const maxFindings = 2_000;
 
 export function createCodeScanner(limits: Partial<CodeScannerLimits> = {}): CodeScanner {
@@ -122,7 +124,7 @@ async function readCode(
   { texts, isComplete }: AppCode,
   isLate: () => boolean,
 ): Promise<void> {
-  const paths = [...texts.keys()]; // listed first: a file that can't be sent is then found missing
+  const paths = [...texts.keys()]; // listed before sending, so files that can't be sent are noticed
   state.isCodeComplete = isComplete;
   if (paths.length > 0 && !isLate()) await child.remember(texts);
   for (const path of paths) {
@@ -167,9 +169,9 @@ function presentGroup<Item>(found: FindingList<Item>, hasFiles: boolean, isAllRe
 }
 
 interface Child {
-  /** Undefined if the process had to be ended, ended by itself, or was the last. Throws if it is aborted. */
+  /** Returns `undefined` if the process died or was killed, or if no more may be started. Throws if aborted. */
   ask(request: ChildRequest): Promise<ChildAnswer | undefined>;
-  /** Sends the code of all files, and again to every process that replaces this one. A file that ends a process is removed. */
+  /** Sends all files' code to this process and to every replacement. A file that kills a process is removed. */
   remember(code: Map<string, string>): Promise<void>;
   end(): void;
 }
@@ -199,7 +201,7 @@ function createChild(children: Children, { maxFileMs, maxProcesses }: CodeScanne
     return undefined;
   }
 
-  /** Returns the file at which the process ended. */
+  /** Returns the file that killed the process, if any. */
   async function sendCode(child: ChildProcess): Promise<string | undefined> {
     for (const [path, code] of known) {
       if ((await ask(child, { kind: 'add', path, code }, maxFileMs, signal)) !== undefined) continue;
@@ -219,7 +221,7 @@ function createChild(children: Children, { maxFileMs, maxProcesses }: CodeScanne
     },
     async remember(code) {
       known = code;
-      if (running !== undefined) await sendCode(running); // if it ends, the next question starts another
+      if (running !== undefined) await sendCode(running); // if the process dies, the next request starts another one
     },
     end,
   };

@@ -1,4 +1,4 @@
-// Owns the modules of an app: parsed when they are needed, kept while there is room, found by what other modules import.
+// An app's modules, which are parsed on demand, cached while there is room, and found through imports.
 import ts from 'typescript';
 import { type Declaration, readScopes, type Scopes } from './scopes.ts';
 import { type FunctionNode, isFunction, methodName, propertyName, receiverOf, textOf, unwrap, walk } from './syntax.ts';
@@ -7,11 +7,11 @@ export interface Module {
   readonly path: string;
   readonly source: ts.SourceFile;
   readonly scopes: Scopes;
-  /** What is exported under a name: an expression, a function or class, or a name of another module. */
+  /** The exports, keyed by name: an expression, a function or class, or a re-export from another module. */
   readonly exports: ReadonlyMap<string, ts.Node | ReExport>;
   readonly reExportsAllOf: readonly string[];
   readonly hasSyntaxErrors: boolean;
-  /** The modules of the app that this one imports. */
+  /** The app modules that this module imports. */
   readonly imports: readonly string[];
 }
 
@@ -24,17 +24,16 @@ export interface Program {
   readonly paths: readonly string[];
   add(path: string, text: string): void;
   remove(path: string): void;
-  /** Undefined if there is no such file, or if it can't be parsed because it is nested too deeply. */
+  /** Returns `undefined` if the file does not exist or is nested too deeply to be parsed. */
   open(path: string): Module | undefined;
   moduleOf(node: ts.Node): Module;
-  /** What a module exports, found through any number of re-exports. */
+  /** Finds a module's export, following re-exports. */
   findExport(path: string, name: string): ts.Node | undefined;
   resolve(from: string, specifier: string): string | undefined;
-  /** The modules that import this one. */
   importersOf(path: string): readonly string[];
 }
 
-/** A syntax tree takes about forty times the memory of its text. */
+/** A syntax tree needs about forty times the memory of its source. */
 const maxOpenBytes = 1.5 * 1024 * 1024;
 
 export function createProgram(): Program {
@@ -56,7 +55,7 @@ export function createProgram(): Program {
     close(path);
     const module = known ?? tryToRead(path, text);
     if (module === undefined) return undefined;
-    open.set(path, module); // as the one that was used last
+    open.set(path, module); // marks it as most recently used
     bySource.set(module.source, module);
     openBytes += text.length;
     for (const oldest of open.keys()) {
@@ -66,7 +65,7 @@ export function createProgram(): Program {
     return module;
   }
 
-  /** A file that can't be parsed is removed, so that those which import it can still be read. */
+  /** A file that can't be parsed is removed, so files that import it can still be read. */
   function tryToRead(path: string, text: string): Module | undefined {
     try {
       return readModule(path, text, resolve);
@@ -99,7 +98,7 @@ export function createProgram(): Program {
     return undefined;
   }
 
-  /** By the texts alone: to parse all files of an app for one of them would take too long. */
+  /** Searches the unparsed sources, because parsing all files to find one file's importers would take too long. */
   function readImporters(): Map<string, string[]> {
     const found = new Map<string, string[]>();
     for (const [from, text] of texts) {
@@ -152,7 +151,8 @@ function readModule(path: string, text: string, resolve: Program['resolve']): Mo
   const scopes = readScopes(source);
   for (const statement of source.statements) readExports(statement, exports, reExportsAllOf);
   readAssignedExports(source, exports);
-  // The parser keeps these on the file, but does not declare it: there is no other way to ask without a type checker.
+  // The parser stores the diagnostics on the file but does not declare them. Without a type checker, there is no other
+  // way to get them.
   const { parseDiagnostics = [] } = source as ts.SourceFile & { readonly parseDiagnostics?: readonly unknown[] };
   const specifiers = scopes.declarations.flatMap(({ imported }) => imported?.specifier ?? []);
   const imports = [...new Set(specifiers)].flatMap((specifier) => resolve(path, specifier) ?? []);
@@ -198,7 +198,7 @@ function readExportList(node: ts.ExportDeclaration, exports: Exports, all: strin
   }
 }
 
-/** `module.exports = …`, `exports.name = …` */
+/** Reads exports such as `module.exports = …` and `exports.name = …`. */
 function readAssignedExports(source: ts.SourceFile, exports: Exports): void {
   for (const statement of source.statements) {
     if (!ts.isExpressionStatement(statement)) continue;
@@ -236,12 +236,12 @@ function candidates(base: string): string[] {
   return [base, ...[base, bare, `${base}/index`].flatMap((stem) => endings.map((ending) => `${stem}.${ending}`))];
 }
 
-/** What is called: functions of this app, as far as names lead to them. */
+/** The app's own functions that a call may invoke, as far as they can be resolved by name. */
 export function findCallees(program: Program, call: ts.CallExpression | ts.NewExpression): readonly FunctionNode[] {
   return findFunctions(program, call.expression, 0);
 }
 
-/** The functions that an expression may stand for. */
+/** The functions that an expression may refer to. */
 export function findFunctions(program: Program, node: ts.Node, depth = 0): readonly FunctionNode[] {
   if (depth > 8) return [];
   const at = ts.isExpression(node) ? unwrap(node) : node;
@@ -277,7 +277,7 @@ export function declarationOf(program: Program, name: ts.Identifier): Declaratio
   return program.moduleOf(name).scopes.find(name);
 }
 
-/** What an imported name stands for, in the module that exports it. */
+/** The node that an imported name refers to, in the module that exports it. */
 export function importedNode(program: Program, declaration: Declaration): ts.Node | undefined {
   const { imported, node } = declaration;
   if (imported === undefined || imported.name === '*') return undefined;
@@ -297,7 +297,10 @@ function functionsOfName(program: Program, name: ts.Identifier, depth: number): 
     .flatMap(({ value }) => findFunctions(program, value, depth + 1));
 }
 
-/** Functions that are properties of an object, methods of a class, or exports of a module. Undefined name: any of them. */
+/**
+ * Functions that are properties of an object, methods of a class, or exports of a module. For an object literal, an
+ * undefined `name` matches every property.
+ */
 function membersOf(
   program: Program,
   node: ts.Expression,
@@ -331,7 +334,7 @@ function membersOf(
     .flatMap((definition) => membersOf(program, definition.value, name, depth + 1));
 }
 
-/** `this.repository.find`: the class of the property, by its initialiser or by its only assignment in the class. */
+/** Resolves `this.repository.find` from the property's initialiser, or from assignments to it in the class. */
 function membersOfProperty(
   program: Program,
   object: ts.PropertyAccessExpression,
@@ -399,7 +402,7 @@ function enclosingClass(node: ts.Node): ts.ClassLikeDeclaration | undefined {
   return undefined;
 }
 
-/** The value of a name that is set once. */
+/** The value of a name that is assigned only once. */
 export function constantInitialiserOf(program: Program, node: ts.Expression): ts.Expression | undefined {
   const bare = unwrap(node);
   if (!ts.isIdentifier(bare)) return undefined;

@@ -1,11 +1,11 @@
-// Owns what the worker and the process that reads code send each other: one request at a time, one answer each.
+// The messages between the worker and the code-reading process: one request at a time, with one reply each.
 import type { FileSecrets } from '../secrets/secrets.ts';
 import type { FileFindings } from './scan-file.ts';
 
 export type ChildRequest =
-  /** Answered once the process has started. */
+  /** The process replies once it has started. */
   | { readonly kind: 'ping' }
-  /** Remembers a file of code, for itself and for those that import it. */
+  /** Stores a file's code, so the file and its importers can be read. */
   | { readonly kind: 'add'; readonly path: string; readonly code: string }
   | { readonly kind: 'secrets'; readonly path: string; readonly content: string; readonly key: Uint8Array }
   | { readonly kind: 'read'; readonly path: string };
@@ -15,5 +15,5 @@ export type ChildAnswer =
   | { readonly kind: 'added' }
   | ({ readonly kind: 'secrets' } & FileSecrets)
   | { readonly kind: 'read'; readonly findings: FileFindings }
-  /** The request could not be done, for example because the file is nested too deeply. The process continues. */
+  /** The request failed, for example because the file is nested too deeply. The process keeps running. */
   | { readonly kind: 'failed' };

@@ -1,4 +1,4 @@
-// What the rules on code find, and what they must not: each fault beside a harmless twin.
+// Tests that the code rules find each vulnerable example and do not report its harmless twin.
 import { describe, expect, it } from 'vitest';
 import { type Files, findingsOf } from '../../../../test/support/code-findings.ts';
 import { createAppReader } from './scan-file.ts';
@@ -9,7 +9,7 @@ export async function requireUser(req) {
   return payload;
 }`;
 
-/** A function that checks its caller, so that only what is in `body` can be a finding. Its first line is line 4. */
+/** A function that verifies its caller, so findings can only come from `body`, which starts on line 4. */
 const handler = (body: string): Files => ({
   'functions/f.ts': `import { requireUser } from './lib/user.ts';
 Deno.serve(async (request) => {

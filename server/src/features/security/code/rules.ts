@@ -1,4 +1,4 @@
-// Owns the rules on code: their ids, how bad what they find is, and what people read about it.
+// The code rules: their ids, the severity of their findings, and the descriptions shown to people.
 import type { Severity } from '../finding.ts';
 import type { CodeCategory, FunctionIssue } from './item.ts';
 
@@ -17,26 +17,26 @@ export const codeRules = {
   'code.sql-injection': {
     category: 'injection',
     severity: 'critical',
-    title: 'SQL is built from what a caller sends',
+    title: 'SQL is built from request data',
     description:
-      'A value from the request becomes part of the text of a SQL statement. Whoever sends the request can change what the statement does.',
+      'A value from the request becomes part of a SQL statement. Anyone who can send a request can change what the statement does.',
     recommendation:
-      'Pass the value as a parameter of the statement ($1, ?, or a tagged template). Choose names of columns from a fixed list.',
+      'Pass the value as a query parameter ($1, ?, or a tagged template). Choose column names from a fixed list.',
   },
   'code.command-injection': {
     category: 'injection',
     severity: 'critical',
-    title: 'A shell command is built from what a caller sends',
+    title: 'A shell command is built from request data',
     description:
-      'A value from the request becomes part of a command that a shell runs. Whoever sends the request can run commands of their own.',
-    recommendation: 'Start the program without a shell and pass the value as one element of its list of arguments.',
+      'A value from the request becomes part of a shell command. Anyone who can send a request can run their own commands.',
+    recommendation: 'Start the program without a shell, and pass the value as a separate argument.',
   },
   'code.code-injection': {
     category: 'injection',
     severity: 'critical',
     title: 'Text is run as code',
     description:
-      'A value that is not a constant is run as code. Whoever can set the value can run code of their own with the rights of this app.',
+      'A value that is not a constant is run as code. Anyone who can set the value can run their own code with the permissions of this app.',
     recommendation: 'Parse the value instead, for example with JSON.parse, or choose from a fixed list of functions.',
   },
   'code.nosql-injection': {
@@ -44,111 +44,113 @@ export const codeRules = {
     severity: 'high',
     title: 'A database filter is taken from the request',
     description:
-      'A value from the request is used in a filter without being converted to text. A caller can send an object with operators such as $ne instead, which match other records.',
+      'A value from the request is used in a filter without being converted to text. A caller can instead send an object with operators such as $ne, which match other records.',
     recommendation: 'Convert each value with String() or check its type before you use it in a filter.',
   },
   'code.template-injection': {
     category: 'injection',
     severity: 'critical',
-    title: 'A template is built from what a caller sends',
+    title: 'A template is built from request data',
     description: 'A value from the request is compiled as a template. Templates can run code.',
-    recommendation: 'Keep templates in files of the app, and pass what callers send only as values of a template.',
+    recommendation: "Keep templates in the app's files, and pass request data to them only as values.",
   },
   'code.xss-html': {
     category: 'xss',
     severity: 'high',
-    title: 'HTML is built from text that others can set',
+    title: 'HTML is built from untrusted text',
     description:
-      'Text that others can set is inserted as HTML. It can contain a script that runs in the browser of whoever opens the page, with their rights.',
+      'Text that others can set is inserted as HTML. It can contain a script that runs in the browser of anyone who opens the page, with their permissions.',
     recommendation:
-      'Insert text with textContent or as a child in JSX. If it must be HTML, clean it with DOMPurify first.',
+      'Insert text with textContent or as a JSX child. If it must be HTML, sanitise it with DOMPurify first.',
   },
   'code.xss-link': {
     category: 'xss',
     severity: 'medium',
-    title: 'The address of a link is taken from the page address',
+    title: 'A link URL is taken from the page URL',
     description:
-      'A link, frame or script has an address from the page address. An address that begins with javascript: runs as code.',
-    recommendation: 'Parse the address with new URL() and accept only the protocols http: and https:.',
+      'The URL of a link, frame or script is taken from the page URL. A URL that begins with javascript: runs as code.',
+    recommendation: 'Parse the URL with new URL(), and accept only the protocols http: and https:.',
   },
   'code.xss-answer': {
     category: 'xss',
     severity: 'high',
-    title: 'An HTML answer contains what the caller sent',
+    title: 'An HTML response contains request data',
     description:
-      'The answer is HTML and contains text from the request as it is. A link to this address can contain a script that runs in the browser of whoever follows it.',
-    recommendation: 'Replace &, <, >, " and \' in the text by HTML entities, or answer with JSON.',
+      'The response is HTML and contains unescaped text from the request. A link to this URL can contain a script that runs in the browser of anyone who follows it.',
+    recommendation: 'Replace &, <, >, " and \' in the text with HTML entities, or respond with JSON.',
   },
   'code.path-traversal': {
     category: 'path_traversal',
     severity: 'high',
-    title: 'The path of a file is taken from the request',
+    title: 'A file path is taken from the request',
     description:
-      'A value from the request is part of the path of a file. With ../ in it a caller can reach files outside of the folder.',
+      'A value from the request is part of a file path. By including ../ in the value, a caller can reach files outside the folder.',
     recommendation:
-      'Use only the last part of the name (path.basename), or resolve the path and check that it begins with the folder and a separator.',
+      'Use only the last part of the name (path.basename), or resolve the path and check that it begins with the folder followed by a separator.',
   },
   'code.ssrf': {
     category: 'ssrf',
     severity: 'high',
-    title: 'The address of an outgoing request is taken from the request',
+    title: 'The URL of an outgoing request is taken from the incoming request',
     description:
-      'The server sends a request to an address that the caller chooses. A caller can reach servers that are not public, such as the metadata of the machine.',
-    recommendation: 'Compare the host of the address with a fixed list before you send the request.',
+      "The server sends a request to a URL that the caller chooses. A caller can reach servers that aren't public, such as the machine's metadata service.",
+    recommendation: "Check the URL's host against a fixed list before you send the request.",
   },
   'code.open-redirect': {
     category: 'open_redirect',
     severity: 'medium',
-    title: 'The page leads to an address from the page address',
+    title: 'The page redirects to an address from its own URL',
     description:
-      'The page sends its visitor to an address that is taken from its own. A link to this page can lead to a page that only looks like this app.',
+      'The page redirects its visitors to an address taken from its own URL. A link to this page can lead to a page that only looks like this app.',
     recommendation:
-      'Accept only paths of this app: they begin with one slash, not two. Or choose the address from a fixed list.',
+      'Accept only paths within this app, which begin with one slash, not two. Or choose the address from a fixed list.',
   },
   'code.weak-randomness': {
     category: 'weak_randomness',
     severity: 'medium',
-    title: 'A secret is made with Math.random',
-    description: 'Math.random can be predicted. Others can guess secrets that are made with it.',
+    title: 'A secret is generated with Math.random',
+    description: 'Math.random is predictable. Others can guess secrets that are generated with it.',
     recommendation: 'Use crypto.randomUUID() or crypto.getRandomValues().',
   },
   'code.weak-crypto': {
     category: 'weak_crypto',
     severity: 'medium',
     title: 'A password is hashed with a fast function',
-    description: 'MD5, SHA-1 and SHA-256 are fast. Whoever gets the hashes can try billions of passwords a second.',
+    description:
+      'MD5, SHA-1 and SHA-256 are fast. Anyone who obtains the hashes can try billions of passwords per second.',
     recommendation: 'Use argon2id, scrypt or bcrypt for passwords.',
   },
   'code.tls-disabled': {
     category: 'tls_disabled',
     severity: 'high',
-    title: 'Certificates are not checked',
-    description: 'The check of certificates is switched off. Anybody on the way can read and change what is sent.',
-    recommendation: 'Remove this setting. If a server has a certificate of its own, pass that certificate as ca.',
+    title: 'Certificates are not verified',
+    description:
+      'TLS certificates are not verified. Anyone between the app and the server can read and change the data.',
+    recommendation: 'Remove this setting. If the server uses a self-signed certificate, pass that certificate as ca.',
   },
   'code.prototype-pollution': {
     category: 'prototype_pollution',
     severity: 'medium',
-    title: 'Names of properties are taken from the request',
+    title: 'Property names are taken from the request',
     description:
-      'Two names from the request are used one after the other to set a property. With the name __proto__ a caller changes every object of the process.',
-    recommendation: 'Use a Map, or refuse the names __proto__, constructor and prototype.',
+      'Two names from the request are used one after the other to set a property. With the name __proto__, a caller can change every object in the process.',
+    recommendation: 'Use a Map, or reject the names __proto__, constructor and prototype.',
   },
   'code.message-origin': {
     category: 'message_origin',
     severity: 'medium',
-    title: 'Messages of any page are accepted',
+    title: 'Messages from any page are accepted',
     description:
       'The page acts on messages without checking which page sent them. Any page that opens or embeds this one can send them.',
-    recommendation: 'Compare event.origin with the addresses that you expect before you use event.data.',
+    recommendation: 'Check event.origin against the origins that you expect before you use event.data.',
   },
   'code.jwt-unverified': {
     category: 'jwt_unverified',
     severity: 'high',
     title: 'A token is read without checking its signature',
     description:
-      'The claims of a token are read, but its signature is not checked. Anybody can write a token with any claims.',
-    recommendation: 'Verify the token, for example with jwtVerify of jose, before you use its claims.',
+      "A token's claims are read, but its signature is not checked. Anyone can create a token with any claims.",
+    recommendation: 'Verify the token, for example with jwtVerify from jose, before you use its claims.',
   },
 } as const satisfies Record<string, CodeRule>;
 
@@ -159,38 +161,37 @@ export const functionRules: Readonly<Record<FunctionIssue, Rule>> = {
     severity: 'high',
     title: 'The function does not check who calls it',
     description:
-      'The function reads or changes data with rights of its own, and nothing before that checks who sent the request. Anybody who knows its address can call it.',
+      'The function reads or changes data with its own permissions, without first checking who sent the request. Anyone who knows its URL can call it.',
     recommendation:
-      'Check the caller first, and answer 401 if nobody is signed in. Or use a client with the rights of the caller, so that your row rules decide.',
+      "Check the caller first, and return 401 if they aren't signed in. Or use a client with the caller's permissions, so your row rules apply.",
   },
   unverified_webhook: {
     severity: 'high',
-    title: 'The webhook does not check its signature',
+    title: 'The webhook does not verify signatures',
     description:
-      'The function acts on events of another service, and does not check that this service sent them. Anybody who knows its address can send events.',
+      'The function acts on events from another service, but does not verify that this service sent them. Anyone who knows its URL can send events.',
     recommendation:
-      'Compute the signature of the body with the secret of the webhook, compare it with the one that was sent, and answer 400 if they differ.',
+      "Compute the body's signature with the webhook's secret, compare it with the signature that was sent, and return 400 if they differ.",
   },
   open_cors: {
     severity: 'medium',
-    title: 'Other websites can read the answers of signed-in users',
-    description: 'The function allows any website to call it with the cookies of its visitor and to read the answer.',
-    recommendation:
-      'Compare the header Origin with a fixed list of addresses, and send it back only if it is in the list.',
+    title: 'Other websites can read responses to signed-in users',
+    description: "The function allows any website to call it with a visitor's cookies and to read the response.",
+    recommendation: 'Check the Origin header against a fixed list of origins, and return it only if it is in the list.',
   },
   unsafe_redirect: {
     severity: 'medium',
     title: 'The function redirects to an address from the request',
     description:
-      'The answer sends the browser to an address that is taken from the request. A link to this function can lead to a page that only looks like this app.',
+      'The response redirects the browser to an address taken from the request. A link to this function can lead to a page that only looks like this app.',
     recommendation:
-      'Accept only paths that begin with one slash, or compare the host of the address with a fixed list.',
+      'Accept only paths that begin with one slash, or check the host of the address against a fixed list.',
   },
   secret_in_response: {
     severity: 'critical',
-    title: 'The answer contains a secret',
-    description: 'A secret of the environment is part of the answer. Whoever may call the function can read it.',
+    title: 'The response contains a secret',
+    description: 'A secret from the environment is part of the response. Anyone who can call the function can read it.',
     recommendation:
-      'Remove the secret from the answer and replace it at its provider, because it may have been read already.',
+      'Remove the secret from the response and rotate it at its provider, because it may already have been read.',
   },
 };

@@ -1,5 +1,5 @@
-// Owns what a regular expression in an app's code lets through: it is tried on texts that would be dangerous. Runs only in
-// the child process, which can be killed: the expression may be one that never ends.
+// Tests what a regular expression in an app's code lets through, by trying it on dangerous sample strings. Runs
+// only in the child process, which can be killed, because the expression may never finish.
 import ts from 'typescript';
 import { type Use, uses } from './origins.ts';
 
@@ -29,8 +29,8 @@ export function readRegExp(node: ts.Node): RegExp | undefined {
 }
 
 /**
- * The uses for which a text is safe if the expression matches it (or, with false, does not match it). `isHost`: the text is a host or
- * an origin, so that it has no path.
+ * The uses for which a string is safe if the expression matches it (or, with false, does not match it). `isHost` means
+ * that the string is a host or an origin, so it has no path.
  */
 export function usesSafeAfterMatch(expression: RegExp, matches: boolean, isHost = false): number {
   let bits = 0;
@@ -41,7 +41,7 @@ export function usesSafeAfterMatch(expression: RegExp, matches: boolean, isHost 
   return isOpen ? bits & ~(uses.address | uses.redirect | uses.cors) : bits;
 }
 
-/** Tries hosts that only look like those in the expression: `evilshop.example` for `shop\.example$`. */
+/** Tries hosts that only resemble those in the expression, such as `evilshop.example` for `shop\.example$`. */
 function matchesOtherHost(expression: RegExp, isHost: boolean): boolean {
   const hosts = expression.source.match(/[a-z0-9-]+(?:\\?\.[a-z0-9-]+)+/gi) ?? [];
   return hosts.slice(0, 5).some((written) => {
@@ -56,7 +56,7 @@ function matchesOtherHost(expression: RegExp, isHost: boolean): boolean {
   });
 }
 
-/** An expression for addresses that does not say where the host ends also matches `https://example.com.evil.example`. */
+/** A URL pattern that does not mark the end of the host also matches `https://example.com.evil.example`. */
 function isOpenEnded(source: string): boolean {
   const [, host] = /:\\?\/\\?\/(.*)$/.exec(source) ?? [];
   if (host === undefined) return !source.startsWith('^') && /\\\.\w+$/.test(source);
@@ -75,7 +75,7 @@ const marks: readonly (readonly [number, RegExp])[] = [
 ];
 const everyMark = `../..//etc <b a="x" c='y'>; | & $( \` \n https://evil.example/ ....// //x`;
 
-/** The uses for which a text is safe after this replacement of all matches. */
+/** The uses for which a string is safe after its matches have been replaced. */
 export function usesSafeAfterReplace(node: ts.Node, replacement: string, replacesAll: boolean): number {
   let replaced: string;
   if (ts.isRegularExpressionLiteral(node)) {

@@ -1,4 +1,4 @@
-// Owns the findings of one file of an app, and what they look like. Runs in the child process.
+// Finds the faults in one of an app's files, and presents them. Runs in the child process.
 import type ts from 'typescript';
 import type { Finding } from '../finding.ts';
 import { type Analysis, createAnalysis, type Hit } from './analysis.ts';
@@ -18,13 +18,13 @@ export interface FileFindings {
   readonly functions: readonly Finding<FunctionItem>[];
   readonly staticCode: readonly Finding<CodeItem>[];
   readonly integrations: IntegrationUseOfFile;
-  /** False if the file has syntax errors, or not everything in it could be followed. */
+  /** False if the file has syntax errors, or if not all of its values could be traced. */
   readonly isComplete: boolean;
 }
 
 export interface AppReader {
   readonly program: Program;
-  /** Findings may be in other files too: in functions that this file calls. */
+  /** Some findings may be in other files, in functions that this file calls. */
   read(path: string): FileFindings;
 }
 
@@ -36,7 +36,7 @@ export function createAppReader(): AppReader {
   return {
     program,
     read(path) {
-      // What is remembered of other files is dropped from time to time, so that memory does not grow with the app.
+      // Cached results from other files are dropped from time to time, so memory use does not grow with the app.
       filesRead += 1;
       if (filesRead % 200 === 0) {
         flow = createFlow(program);
@@ -79,7 +79,7 @@ const isCodeHit = (hit: Hit): hit is CodeHit => hit.rule in codeRules;
 function presentFunction({ rule: issue, at, source }: FunctionHit): Finding<FunctionItem> {
   const { title, description, recommendation, severity } = functionRules[issue];
   const file_path = at.getSourceFile().fileName;
-  // A secret that is read inside the answer is easier to find than the beginning of the answer.
+  // For a secret inside the response, its own position is more helpful than the start of the response.
   const isInside =
     issue === 'secret_in_response' &&
     source.getSourceFile() === at.getSourceFile() &&
@@ -99,7 +99,7 @@ function presentFunction({ rule: issue, at, source }: FunctionHit): Finding<Func
   };
 }
 
-/** `pay` for `functions/pay.ts` and `functions/pay/index.ts`. */
+/** Returns `pay` for `functions/pay.ts` and `functions/pay/index.ts`. */
 function functionNameOf(path: string): string {
   const name = path.replace(/^.*?functions\//, '').replace(/(\/index)?\.[cm]?[jt]sx?$/, '');
   return name === '' ? path : name;
@@ -122,7 +122,10 @@ function presentCode({ rule, at, label, source }: CodeHit): Finding<CodeItem> {
   };
 }
 
-/** Certain only if the value enters in the statement that uses it, so that nothing in between can have changed it. */
+/**
+ * A finding is confirmed only if the value enters in the same statement that uses it, so nothing in between can have
+ * changed it.
+ */
 function certaintyOf(at: ts.Node, source: ts.Node, label: Hit['label']): Pick<CodeItem, 'confidence' | 'verdict'> {
   if (label === 'stored') return { confidence: at === source ? 'medium' : 'low', verdict: 'unverified' };
   const isSameStatement = source.getSourceFile() === at.getSourceFile() && statementOf(source) === statementOf(at);

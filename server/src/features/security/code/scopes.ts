@@ -1,5 +1,6 @@
-// Owns which declaration a name in a file refers to, and where that declaration gets its values: initialisers, later
-// assignments, destructuring, elements that are pushed. There is no type checker: it would need every package of the app.
+// Decides which declaration a name in a file refers to, and where that declaration gets its values: initialisers, later
+// assignments, destructuring, and pushed elements. No type checker is used, because it would need all of the app's
+// packages.
 import ts from 'typescript';
 import {
   type FunctionNode,
@@ -12,15 +13,18 @@ import {
   unwrap,
 } from './syntax.ts';
 
-/** One place where a variable gets a value. */
+/** A place where a variable gets a value. */
 export interface Definition {
   readonly at: ts.Node;
   readonly value: ts.Expression;
-  /** The part of the value that is taken: `['body', 'id']` for `const { body: { id } } = value`. */
+  /** The part of the value that is used, such as `['body', 'id']` for `const { body: { id } } = value`. */
   readonly path: readonly string[];
-  /** The part of the variable that is set: `['url']` for `options.url = value`. */
+  /** The part of the variable that is set, such as `['url']` for `options.url = value`. */
   readonly target: readonly string[];
-  /** `add`: the value joins what was there, as with `+=` and `push`. `each`: the variable is an element of the value. */
+  /**
+   * `add` means that the value is added to the existing value, as with `+=` and `push`. `each` means that the variable
+   * is an element of the value.
+   */
   readonly kind: 'set' | 'add' | 'each';
 }
 
@@ -30,16 +34,16 @@ export interface Declaration {
   readonly node: ts.Node;
   readonly scope: ts.Node;
   readonly definitions: Definition[];
-  /** For a parameter: of which function, which one, and which part of it. */
+  /** Set for a parameter: its function, its index, and the part of it that is used. */
   readonly parameter?: { readonly fn: FunctionNode; readonly index: number; readonly path: readonly string[] };
   readonly imported?: ImportedName;
-  /** For a function or class with this name. */
+  /** Set for the name of a function or class. */
   readonly value?: FunctionNode | ts.ClassLikeDeclaration;
 }
 
 export interface ImportedName {
   readonly specifier: string;
-  /** `default`, `*` for everything, or a name. */
+  /** `default`, `*` for the whole module, or a name. */
   readonly name: string;
 }
 
@@ -137,7 +141,7 @@ function declareImports(source: ts.SourceFile, node: ts.ImportDeclaration, decla
   else for (const each of bindings.elements) add(each.name, (each.propertyName ?? each.name).text);
 }
 
-/** The module of `require('x')` and `await import('x')`. */
+/** The module in `require('x')` and `await import('x')`. */
 export function requiredModule(node: ts.Expression | undefined): string | undefined {
   const call = node && unwrap(node);
   if (call === undefined || !ts.isCallExpression(call)) return undefined;
@@ -198,7 +202,7 @@ const isAssignment = (kind: ts.SyntaxKind): boolean =>
   kind === ts.SyntaxKind.QuestionQuestionEqualsToken ||
   kind === ts.SyntaxKind.AmpersandAmpersandEqualsToken;
 
-/** The targets of an assignment, also of `({ a, b: c } = value)`. */
+/** Visits the targets of an assignment, including destructuring such as `({ a, b: c } = value)`. */
 function eachTarget(
   node: ts.Expression,
   path: readonly string[],
@@ -219,7 +223,7 @@ function eachTarget(
   } else visit(target, path);
 }
 
-/** `a` and `['b', 'c']` for `a.b.c`. Undefined if it does not begin with a name. */
+/** Returns `a` and `['b', 'c']` for `a.b.c`, or `undefined` if the expression does not start with a name. */
 function placeOf(node: ts.Expression): { readonly root: ts.Identifier; readonly path: readonly string[] } | undefined {
   const path: string[] = [];
   let at = unwrap(node);

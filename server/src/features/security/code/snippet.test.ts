@@ -1,8 +1,8 @@
-// Secrets are put together where they are used, so that none is in this file.
+// Tests code snippets. Secrets are assembled where they are used, so this file contains none.
 import { describe, expect, it } from 'vitest';
 import { createAppReader } from './scan-file.ts';
 
-/** The snippet of a fault whose call contains the given lines. */
+/** A finding's snippet if its call contains the given lines. */
 function snippetWith(lines: string): string {
   const reader = createAppReader();
   reader.program.add(

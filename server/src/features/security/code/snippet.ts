@@ -1,11 +1,11 @@
-// Owns the lines of code that a finding shows. Secrets in them are masked, rather once too often.
+// The lines of code that a finding shows, with secrets masked. When in doubt, a value is masked.
 import type ts from 'typescript';
 import { findMarkedSecrets } from '../secrets/secrets.ts';
 import { endLineOf, lineOf } from './syntax.ts';
 
 const maxLines = 10;
 const maxLineLength = 300;
-/** Lines are masked before they are cut: half a secret has no form by which it could be found. */
+/** Lines are masked before they are truncated, because half a secret no longer matches its pattern. */
 const maxMaskedLength = 4_000;
 
 export function snippetOf(node: ts.Node): string {
@@ -25,7 +25,7 @@ export function snippetOf(node: ts.Node): string {
 
 const markedOf = new WeakMap<ts.SourceFile, ReturnType<typeof findMarkedSecrets>>();
 
-/** The text between two offsets without what the search for secrets finds in the file. */
+/** The source between two offsets. Secrets that the secret search finds in the file are masked. */
 function hideMarked(source: ts.SourceFile, from: number, to: number): string {
   const marked = markedOf.get(source) ?? findMarkedSecrets(source.text, source.fileName);
   markedOf.set(source, marked);
@@ -41,7 +41,7 @@ function hideMarked(source: ts.SourceFile, from: number, to: number): string {
 }
 
 const secretName = String.raw`[\w-]{0,40}(?:pass|pwd|secret|token|key|credential|auth|sig)[\w-]{0,40}`;
-/** What people would not show: each with what is before the secret, and the secret. */
+/** Patterns for secrets. The first group is the text before the secret, and the second is the secret. */
 const forms: readonly RegExp[] = [
   /** `postgres://app:PASSWORD@db`. */
   /(:\/\/[^\s:@/'"`]{0,128}:)([^\s@/'"`]{1,256})(?=@)/g,
@@ -54,12 +54,12 @@ const forms: readonly RegExp[] = [
     `((?<![\\w-])${secretName}['"\`]?[\\])]{0,2}\\s{0,4}(?::\\s{0,4}\\w{1,20}\\s{0,4})?(?:[!=]==?|\\|\\|=?|\\?\\?=?|[=:])\\s{0,4}['"\`])([^'"\`\\n]{3,1024})`,
     'gi',
   ),
-  /** `set('token', 'SECRET')`, `setToken('SECRET')`: without spaces, because other texts are passed, too. */
+  /** `set('token', 'SECRET')`, `setToken('SECRET')`. Values with spaces are skipped, because they are ordinary text. */
   new RegExp(`((?<![\\w-])${secretName}['"\`]?\\s{0,4}[,(]\\s{0,4}['"\`])([^'"\`\\s]{3,1024})`, 'gi'),
   /** `login('admin', 'SECRET')`. */
   /((?:login|log_in|sign_?in|authenticate|connect)\w{0,20}\([^()\n]{0,200},\s{0,4}['"`])([^'"`\n]{3,1024})/gi,
 ];
-/** A text of letters and digits without spaces, such as a password, and longer runs anywhere. */
+/** Quoted strings of letters and digits without spaces, such as passwords, and longer runs even outside quotes. */
 const mixedLiteral = /(?<=(['"`]))([^'"`\s/${}<>()]{8,1024})(?=\1)/g;
 const longRun = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
 
@@ -71,7 +71,7 @@ function maskSecrets(text: string): string {
 
 const maskMixed = (value: string): string => (/\d/.test(value) && /[a-z]/i.test(value) ? mask(value) : value);
 
-/** Four characters would give away too much of a short password. What is masked already stays. */
+/** Four characters would reveal too much of a short password. Values that are already masked stay the same. */
 function mask(value: string): string {
   if (value.endsWith('…') || value.startsWith('${')) return value;
   return `${value.length < 12 ? '' : value.slice(0, 4)}…`;

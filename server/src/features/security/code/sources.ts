@@ -1,5 +1,4 @@
-// Owns where values of strangers enter: requests, the address of a page, messages of other windows, records; and where
-// secrets are read.
+// Decides where untrusted values enter (requests, page URLs, window messages, records), and where secrets are read.
 import ts from 'typescript';
 import type { Flow, HandlerStyle } from './flow.ts';
 import { type Label, makeSafe, type Origin, originOf, type Parameter, uses } from './origins.ts';
@@ -19,7 +18,7 @@ const ownPartsOfLocation = /^(origin|host|hostname|protocol|port|pathname|reload
 const routeHooks =
   /^(useSearchParams|useParams|useQueryParams?|useLocalSearchParams|useQueryState|getQueryParams?)\(\)$/;
 
-/** For a name that the file does not declare, or a call of a function that it does not contain. */
+/** The label of a name that the file does not declare, or of a call to a function that it does not contain. */
 export function labelOfGlobal(path: readonly string[]): Label | undefined {
   const at = path.findIndex((part) => !windowNames.has(part));
   const [name, ...rest] = at < 0 ? [] : path.slice(at);
@@ -41,11 +40,11 @@ const publicNames =
 const secretNames =
   /KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASS$|CREDENTIAL|PRIVATE|DSN|DATABASE_URL|DB_URL|REDIS_URL|MONGO|CONNECTION|SERVICE_ROLE|SIGNING|SALT|PEPPER/i;
 
-/** Whether a text is the name of a secret in the environment. */
+/** Whether a string is the name of a secret environment variable. */
 const isSecretName = (name: string): boolean =>
   secretNames.test(name) && (!publicNames.test(name) || /DATABASE_URL|DB_URL|REDIS_URL|MONGO\w*_UR[IL]/i.test(name));
 
-/** `secret`: a secret of the environment, or all of them. `none`: another value of the environment. */
+/** `secret` is one or all of the secret environment variables. `none` is any other environment variable. */
 export function labelOfSecret(node: ts.Expression): 'secret' | 'none' | undefined {
   if (ts.isCallExpression(node)) {
     const name = dottedName(node.expression);
@@ -72,13 +71,13 @@ export function labelOfSecret(node: ts.Expression): 'secret' | 'none' | undefine
   return isSecretName(key) ? 'secret' : 'none';
 }
 
-/** A parameter of a handler is the request; one of a callback is what the callback is called with. */
+/** A handler's parameter is the request. A callback's parameter is the value that the callback is called with. */
 export function originOfParameter(flow: Flow, parameter: Parameter, use: ts.Node): readonly Origin[] {
   const { fn, index, path } = parameter;
   const style = flow.handlers.get(fn);
   if (style !== undefined) {
     if (!isFromRequest(style, index, path)) return [];
-    // The whole address of a request leads to this app.
+    // A request's full URL points to this app.
     const isWhole = style !== 'node' && /^(request\.|req\.)?url$/.test(path.join('.'));
     return makeSafe([originOf('request', use)], isWhole ? uses.redirect | uses.address : 0);
   }
@@ -115,7 +114,7 @@ export function isFromRequest(style: HandlerStyle, index: number, path: readonly
 
 const elementCallbacks = /^(map|forEach|flatMap|filter|find|findLast|some|every|then|sort|tap)$/;
 
-/** Undefined: this function is not passed to a call directly. */
+/** Returns `undefined` if the function is not passed directly to a call. */
 function callbackOrigins(
   flow: Flow,
   fn: FunctionNode,
@@ -137,21 +136,21 @@ function callbackOrigins(
   }
   const event = eventOrigins(path, fn);
   if (event !== undefined) return index === 0 ? event : [];
-  // What libraries pass to a callback, such as an open transaction, is theirs.
+  // Values that libraries pass to a callback, such as an open transaction, are trusted.
   return [];
 }
 
 const reduceStart = (flow: Flow, call: ts.CallExpression): readonly Origin[] =>
   call.arguments[1] === undefined ? [] : flow.originsOf(call.arguments[1]);
 
-/** `event.target.value`: what the user of the page has typed. */
+/** `event.target.value` is text that the page's user has typed. */
 const eventOrigins = (path: readonly string[], fn: FunctionNode): readonly Origin[] | undefined =>
   /^(target|currentTarget)$/.test(path[0] ?? '') &&
   /^(value|innerHTML|result|innerText|textContent|dataset)/.test(path[1] ?? '')
     ? [originOf('stored', fn)]
     : undefined;
 
-/** `onmessage = (event) => …`, `<input onChange={(event) => …}>` */
+/** Handles `onmessage = (event) => …` and `<input onChange={(event) => …}>`. */
 function attributeOrigins(fn: FunctionNode, index: number, path: readonly string[]): readonly Origin[] | undefined {
   const { parent } = fn;
   if (ts.isBinaryExpression(parent) && parent.right === (fn as ts.Node) && index === 0) {
@@ -161,19 +160,18 @@ function attributeOrigins(fn: FunctionNode, index: number, path: readonly string
   return undefined;
 }
 
-/** `window.addEventListener('message', …)`, but not that of a worker or socket, which has one known sender. */
+/** Matches `window.addEventListener('message', …)`. Workers and sockets have one known sender and are left out. */
 export function isMessageListener(call: ts.CallExpression): boolean {
   if (!/^((window|self|globalThis|top|parent)\.)?addEventListener$/.test(dottedName(call.expression))) return false;
   return textOf(call.arguments[0]) === 'message';
 }
 
-/** A function with a name in upper case that returns JSX: its parameter is what the page around it passes. */
+/** A capitalised function in a .jsx or .tsx file. Its parameter holds the props that the surrounding page passes. */
 function isComponent(fn: FunctionNode): boolean {
   const name = functionName(fn);
   return name !== undefined && /^[A-Z]/.test(name) && /\.[jt]sx$/.test(fn.getSourceFile().fileName);
 }
 
-/** The name under which a function is declared. */
 export function functionName(fn: FunctionNode): string | undefined {
   if (fn.name !== undefined) return propertyName(fn.name);
   let at: ts.Node = fn.parent;

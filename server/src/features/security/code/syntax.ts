@@ -1,4 +1,4 @@
-// Owns small questions about the syntax tree: names, literals, functions, statements. Nothing here follows values.
+// Small helpers for the syntax tree: names, literals, functions, statements. Nothing here traces values.
 import ts from 'typescript';
 
 export type FunctionNode = ts.FunctionLikeDeclaration & { readonly body: ts.ConciseBody };
@@ -16,7 +16,7 @@ export function isFunction(node: ts.Node): node is FunctionNode {
   );
 }
 
-/** Without what does not change the value: parentheses, `await`, `as`, `satisfies`, `!`. */
+/** Removes wrappers that do not change the value: parentheses, `await`, `as`, `satisfies`, `!`. */
 export function unwrap(node: ts.Expression): ts.Expression {
   let at = node;
   while (
@@ -32,7 +32,10 @@ export function unwrap(node: ts.Expression): ts.Expression {
   return at;
 }
 
-/** Calls `visit` for every node below, without recursion: deep trees must not exhaust the stack. False: not those below the node. */
+/**
+ * Calls `visit` for the node and all nodes below it, without recursion, because deep trees must not exhaust the stack.
+ * If `visit` returns false, the node's children are skipped.
+ */
 export function walk(root: ts.Node, visit: (node: ts.Node) => boolean | undefined): void {
   const pending: ts.Node[] = [root];
   const push = (child: ts.Node): void => {
@@ -46,7 +49,7 @@ export function walk(root: ts.Node, visit: (node: ts.Node) => boolean | undefine
   }
 }
 
-/** The children of a node are pushed in order, but the first must be taken first. */
+/** Children are pushed in order, so they are reversed here to pop the first child first. */
 function reverseFrom(nodes: ts.Node[], from: number): void {
   for (let low = from, high = nodes.length - 1; low < high; low += 1, high -= 1) {
     const [a, b] = [nodes[low], nodes[high]];
@@ -58,7 +61,7 @@ function reverseFrom(nodes: ts.Node[], from: number): void {
 
 const nodesOfFiles = new WeakMap<ts.SourceFile, readonly ts.Node[]>();
 
-/** Every node of a file, in order. A file is looked at many times, so they are listed once. */
+/** A file's nodes, in order. They are listed only once, because a file is examined many times. */
 export function nodesOf(source: ts.SourceFile): readonly ts.Node[] {
   const known = nodesOfFiles.get(source);
   if (known !== undefined) return known;
@@ -71,7 +74,7 @@ export function nodesOf(source: ts.SourceFile): readonly ts.Node[] {
   return nodes;
 }
 
-/** The nodes of a function itself, without those of functions inside it. */
+/** Visits a function's nodes, except those of nested functions. */
 export function walkOwn(fn: ts.Node, visit: (node: ts.Node) => boolean | undefined): void {
   walk(fn, (node) => (node !== fn && isFunction(node) ? false : visit(node)));
 }
@@ -88,7 +91,7 @@ export function findNode<Found extends ts.Node>(
   return found;
 }
 
-/** `a.b.c` for names, `a?.["b"]` included; `this` is a name. Parts that are no names are `?`. */
+/** Returns `a.b.c` for a chain of names, including `a?.["b"]` and `this`. Parts that are not names become `?`. */
 export function dottedName(node: ts.Expression): string {
   const parts: string[] = [];
   let at = unwrap(node);
@@ -110,7 +113,7 @@ function rootName(node: ts.Expression): string {
   return '?';
 }
 
-/** The text of a string literal or of a template without values. */
+/** The text of a string literal, or of a template without inserted values. */
 export function textOf(node: ts.Node | undefined): string | undefined {
   if (node === undefined) return undefined;
   const bare = ts.isExpression(node) ? unwrap(node) : node;
@@ -125,7 +128,7 @@ export function propertyName(name: ts.PropertyName | ts.BindingName | undefined)
   return undefined;
 }
 
-/** The value of a property of an object literal; names are compared in lower case. */
+/** The value of a property in an object literal. Names are compared in lower case. */
 export function propertyOf(node: ts.Node | undefined, name: string): ts.Expression | undefined {
   if (node === undefined || !ts.isExpression(node)) return undefined;
   const object = unwrap(node);
@@ -145,13 +148,13 @@ export function methodName(call: ts.CallExpression): string | undefined {
   return undefined;
 }
 
-/** What a method is called on. */
+/** The object that a method is called on. */
 export function receiverOf(call: ts.CallExpression): ts.Expression | undefined {
   const callee = unwrap(call.expression);
   return ts.isPropertyAccessExpression(callee) || ts.isElementAccessExpression(callee) ? callee.expression : undefined;
 }
 
-/** The last part of what is called: `b` of `a.b()`, `f` of `f()`. */
+/** The last part of the called name, such as `b` for `a.b()` and `f` for `f()`. */
 export function calledName(call: ts.CallExpression | ts.NewExpression): string {
   return dottedName(call.expression).split('.').at(-1) ?? '';
 }
@@ -177,7 +180,7 @@ export function statementOf(node: ts.Node): ts.Node {
   return at;
 }
 
-/** Whether a node is a statement in a list: of a block, of a file, of a case. */
+/** Whether a node is in the statement list of a block, a file or a case. */
 function isListedStatement(node: ts.Node): boolean {
   const { parent } = node;
   if (parent === undefined || statementsOf(parent) === undefined) return false;
@@ -191,11 +194,11 @@ export function statementsOf(node: ts.Node): ts.NodeArray<ts.Statement> | undefi
   return undefined;
 }
 
-/** Functions of the platform and of frameworks that throw. */
+/** Functions from the platform and from frameworks that throw or exit. */
 const neverReturns =
   /^((process|Deno)\.exit|(ctx|context)\.throw|redirect|permanentRedirect|notFound|unauthorized|forbidden)$/;
 
-/** Whether control never continues after this statement. */
+/** Whether execution never continues past this statement. */
 export function alwaysExits(node: ts.Statement): boolean {
   if (ts.isReturnStatement(node) || ts.isThrowStatement(node)) return true;
   if (ts.isContinueStatement(node) || ts.isBreakStatement(node)) return true;
@@ -210,7 +213,7 @@ export function alwaysExits(node: ts.Statement): boolean {
   return false;
 }
 
-/** What a function may return. An arrow function with an expression returns that. */
+/** The expressions that a function may return, including the body of an arrow function without braces. */
 export function returnsOf(fn: FunctionNode): readonly ts.Expression[] {
   if (!ts.isBlock(fn.body)) return [fn.body];
   const returned: ts.Expression[] = [];
@@ -230,7 +233,7 @@ export function endLineOf(node: ts.Node): number {
   return node.getSourceFile().getLineAndCharacterOfPosition(node.getEnd()).line + 1;
 }
 
-/** The parts of a text that is put together: of a template, of `a + b`. Undefined: the text is not put together. */
+/** The parts of a template or of `a + b`. `undefined` for any other expression. */
 export function partsOf(node: ts.Expression): readonly ts.Expression[] | undefined {
   if (ts.isTemplateExpression(node)) {
     return [node.head, ...node.templateSpans.flatMap((span) => [span.expression, span.literal])].filter(isPart);
@@ -239,7 +242,7 @@ export function partsOf(node: ts.Expression): readonly ts.Expression[] | undefin
   return undefined;
 }
 
-// The head, middle and tail of a template are typed as tokens, but are read like literals here.
+// The head, middle and tail of a template are typed as tokens, but are treated as literals here.
 function isPart(node: ts.Node): node is ts.Expression {
   return !isTemplatePiece(node) || node.text !== '';
 }

@@ -1,49 +1,27 @@
-// Owns where the value of an expression comes from: it is followed back through variables, destructuring, templates,
-// objects, calls of the app's own functions and the functions that are known, up to a source or a parameter.
+// The origins of an expression's value. The value is traced back to a source or a parameter, through variables,
+// destructuring, templates, objects, and calls to the app's own functions and to known functions.
 import ts from 'typescript';
 import { checksAt } from './checks.ts';
-import type { Flow } from './flow.ts';
-import { keyOf, methodKey } from './keys.ts';
-import {
-  fixedHost,
-  harmlessMethods,
-  hostOnly,
-  passesOn,
-  returnsHarmless,
-  sanitiserBits,
-  strictSchema,
-} from './known.ts';
-import { allUses, asParts, makeSafe, mergeOrigins, type Origin, originOf, uses, withKey } from './origins.ts';
-import {
-  constantInitialiserOf,
-  declarationOf,
-  findCallees,
-  findFunctions,
-  importedNode,
-  type Program,
-} from './program.ts';
-import { readRegExp, usesSafeAfterReplace } from './samples.ts';
+import { reachingDefinitions } from './definitions.ts';
+import type { Flow, Path } from './flow.ts';
+import { keyOf } from './keys.ts';
+import { asParts, makeSafe, mergeOrigins, type Origin, originOf, uses, withKey } from './origins.ts';
+import { declarationOf, importedNode, type Program } from './program.ts';
+import { followCall, originsOfValueOrFunction } from './returned-values.ts';
 import type { Declaration, Definition } from './scopes.ts';
 import { labelOfGlobal, labelOfSecret, originOfParameter } from './sources.ts';
 import {
   dottedName,
-  enclosingFunction,
-  type FunctionNode,
   isFunction,
-  isInside,
   isTemplatePiece,
   methodName,
   partsOf,
   propertyName,
-  propertyOf,
   receiverOf,
-  returnsOf,
-  statementsOf,
   textOf,
   unwrap,
 } from './syntax.ts';
-
-type Path = readonly string[];
+import { followParts } from './texts.ts';
 
 export const maxSteps = 150_000;
 
@@ -58,7 +36,7 @@ export function createFlow(program: Program): Flow {
   return flow;
 }
 
-/** Where the value of an expression, or a part of it, comes from. Empty: it is constant, harmless or of the app itself. */
+/** The origins of an expression's value, or of a part of it. Empty if it is constant, harmless or the app's own. */
 function originsOf(flow: Flow, node: ts.Expression, path: Path = []): readonly Origin[] {
   const expression = unwrap(node);
   if (isTemplatePiece(expression) || ts.isLiteralExpression(expression) || isFunction(expression)) return [];
@@ -69,7 +47,7 @@ function originsOf(flow: Flow, node: ts.Expression, path: Path = []): readonly O
   if (known !== undefined) return known;
   if (flow.budget.left <= 0 || path.length > 12) return [];
   flow.budget.left -= 1;
-  memo.set(key, []); // a value that depends on itself adds nothing to itself
+  memo.set(key, []); // a value that depends on itself adds no origins
   const origins = mergeOrigins(follow(flow, expression, path));
   memo.set(key, origins);
   return origins;
@@ -104,58 +82,12 @@ function followBinary(flow: Flow, node: ts.BinaryExpression, path: Path): readon
   return [];
 }
 
-/** The parts of a text. What follows a host in it can't change where an address leads to. */
-function followParts(flow: Flow, parts: readonly ts.Expression[]): readonly Origin[] {
-  let before: string | undefined = '';
-  const origins: Origin[] = [];
-  for (const part of parts) {
-    const text = isTemplatePiece(part) ? part.text : (textOf(part) ?? constantText(flow, part));
-    const found = text === undefined ? originsOf(flow, part) : [];
-    const isHostFixed =
-      before === undefined || fixedHost.test(before) || (hostOnly.test(before) && beginsWithSlash(part));
-    const fixed = isHostFixed ? uses.address | uses.redirect | uses.cors : 0;
-    origins.push(...makeSafe(asParts(found), fixed));
-    // An unknown beginning that no caller can set is a base address.
-    if (before !== undefined) before = text !== undefined ? before + text : found.length === 0 ? undefined : before;
-    if (text === undefined && before === '' && found.length > 0) before = '\n';
-  }
-  return origins;
-}
-
-/** The path of an address begins with a slash, so that it can't be a part of the host before it. */
-function beginsWithSlash(node: ts.Expression): boolean {
-  const bare = unwrap(node);
-  if (!ts.isPropertyAccessExpression(bare)) return false;
-  if (/^(pathname|search|hash|originalUrl)$/.test(bare.name.text)) return true;
-  return /^(path|url)$/.test(bare.name.text) && /(^|\.)(req|request)$/.test(dottedName(bare.expression));
-}
-
-/** The text of a constant: of a literal, or of a name that has no other value. */
-function constantText(flow: Flow, node: ts.Expression, depth = 0): string | undefined {
-  const bare = unwrap(node);
-  const text = textOf(bare);
-  if (text !== undefined || depth > 4) return text;
-  if (ts.isIdentifier(bare)) {
-    const declaration = declarationOf(flow.program, bare);
-    const [only, ...more] = declaration?.definitions ?? [];
-    if (only !== undefined && more.length === 0 && only.path.length === 0 && only.kind === 'set') {
-      return constantText(flow, only.value, depth + 1);
-    }
-    const exported = declaration === undefined ? undefined : importedNode(flow.program, declaration);
-    return exported !== undefined && ts.isExpression(exported) ? constantText(flow, exported, depth + 1) : undefined;
-  }
-  const parts = partsOf(bare);
-  if (parts === undefined) return undefined;
-  const texts = parts.map((part) => (isTemplatePiece(part) ? part.text : constantText(flow, part, depth + 1)));
-  return texts.every((each) => each !== undefined) ? texts.join('') : undefined;
-}
-
 function followName(flow: Flow, node: ts.Identifier, path: Path): readonly Origin[] {
   const declaration = declarationOf(flow.program, node);
   if (declaration === undefined) {
     const label = labelOfGlobal([node.text, ...path]);
     if (label === undefined) return [];
-    // The whole address of a page leads to that page.
+    // A page's full URL points to that page.
     const isWhole =
       label === 'location' && /^((window|document|self)\.)*location(\.href)?$/.test([node.text, ...path].join('.'));
     return makeSafe([originOf(label, node)], isWhole ? uses.redirect | uses.address : 0);
@@ -190,63 +122,16 @@ function followDefinition(flow: Flow, { value, path: taken, target, kind }: Defi
     const origins = originsOf(flow, value, inner);
     return kind === 'add' ? makeSafe(asParts(origins), uses.address | uses.redirect) : origins;
   }
-  // `options.url = value`, and what is asked for is all of `options`, or `options.url`, or a part of it.
+  // After `options.url = value`, a read of `options`, `options.url` or a part of it sees the value.
   const shared = Math.min(target.length, path.length);
   if (target.slice(0, shared).join('\0') !== path.slice(0, shared).join('\0')) return [];
   const origins = originsOf(flow, value, [...taken, ...path.slice(shared)]);
-  // `address.pathname = value` does not change where the address leads to.
+  // `address.pathname = value` does not change where the URL points.
   const isAfterHost = path.length === 0 && /^(pathname|search|hash|port)$/.test(target[0] ?? '');
   return isAfterHost ? makeSafe(origins, uses.address | uses.redirect) : origins;
 }
 
-/** The definitions that a use can see: not those that are replaced before it, nor those that come after it. */
-function reachingDefinitions({ definitions, scope }: Declaration, use: ts.Node): readonly Definition[] {
-  if (definitions.length < 2) return definitions;
-  const owner = enclosingFunction(use);
-  const isLocal = definitions.every(({ at }) => enclosingFunction(at) === owner) && isInside(use, scope);
-  if (!isLocal) return definitions;
-  const loop = enclosingLoop(use);
-  const start = use.getStart();
-  const visible = definitions.filter(
-    ({ at }) => at.getEnd() <= start || isInside(use, at) || (loop && isInside(at, loop)),
-  );
-  const last = visible.findLastIndex(
-    ({ kind, target, at }) => kind === 'set' && target.length === 0 && at.getEnd() <= start && dominates(at, use),
-  );
-  return last > 0
-    ? visible.slice(last)
-    : visible.filter(({ at, kind }) => kind !== 'set' || !isInside(use, at) || at === use);
-}
-
-function enclosingLoop(node: ts.Node): ts.Node | undefined {
-  for (let at = node.parent; at !== undefined && !isFunction(at); at = at.parent) {
-    if (ts.isIterationStatement(at, false)) return at;
-  }
-  return undefined;
-}
-
-/** Whether the statement of `before` always runs before `after`: its block contains `after`. */
-function dominates(before: ts.Node, after: ts.Node): boolean {
-  let at: ts.Node = before;
-  while (at.parent !== undefined && statementsOf(at.parent) === undefined) {
-    const { parent } = at;
-    const isBranch = ts.isIfStatement(parent) ? parent.expression !== at : ts.isConditionalExpression(parent);
-    if (isBranch || isFunction(parent) || ts.isIterationStatement(parent, false)) return false;
-    if (ts.isBinaryExpression(parent) && parent.right === at && isShortCircuit(parent)) return false;
-    at = parent;
-  }
-  if (at.parent !== undefined && ts.isBlock(at.parent) && ts.isTryStatement(at.parent.parent)) {
-    return isInside(after, at.parent.parent.parent);
-  }
-  return at.parent !== undefined && isInside(after, at.parent);
-}
-
-const isShortCircuit = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
-  kind === ts.SyntaxKind.AmpersandAmpersandToken ||
-  kind === ts.SyntaxKind.BarBarToken ||
-  kind === ts.SyntaxKind.QuestionQuestionToken;
-
-/** `const [value, setValue] = useState(first)`: everything that `setValue` is called with. */
+/** For `const [value, setValue] = useState(first)`, the origins of all values passed to `setValue`. */
 function stateOrigins(flow: Flow, { definitions, node }: Declaration, path: Path): readonly Origin[] | undefined {
   const [definition] = definitions;
   const call = definition && unwrap(definition.value);
@@ -259,7 +144,7 @@ function stateOrigins(flow: Flow, { definitions, node }: Declaration, path: Path
   if (setter === undefined || !ts.isBindingElement(setter) || !ts.isIdentifier(setter.name)) return origins;
   const name = setter.name.text;
   for (const use of callsOf(setter.name.getSourceFile(), `passed ${name}`)) {
-    // `load().then(setValue)`
+    // The setter is passed as a callback, as in `load().then(setValue)`.
     const receiver = receiverOf(use);
     if (receiver !== undefined && methodName(use) === 'then') origins.push(...originsOf(flow, receiver, path));
   }
@@ -296,15 +181,6 @@ function callsOf(source: ts.SourceFile, name: string): readonly ts.CallExpressio
   return byName.get(name) ?? [];
 }
 
-/** For what accepts a value or a function that returns it. */
-function originsOfValueOrFunction(flow: Flow, node: ts.Expression, path: Path): readonly Origin[] {
-  const bare = unwrap(node);
-  return isFunction(bare) ? originsOfReturn(flow, bare, path) : originsOf(flow, bare, path);
-}
-
-const originsOfReturn = (flow: Flow, fn: FunctionNode, path: Path): readonly Origin[] =>
-  mergeOrigins(returnsOf(fn).flatMap((returned) => originsOf(flow, returned, path)));
-
 type Access = ts.PropertyAccessExpression | ts.ElementAccessExpression;
 
 function followAccess(flow: Flow, node: Access, path: Path): readonly Origin[] {
@@ -318,7 +194,7 @@ function followAccess(flow: Flow, node: Access, path: Path): readonly Origin[] {
   ) {
     return [originOf('stored', node)];
   }
-  // What is found in the app's own list under a name that somebody sent is still the app's own.
+  // An entry from the app's own list is still the app's own, even if the caller chose the key.
   if (name === undefined) {
     const element = ts.isElementAccessExpression(node) ? node.argumentExpression : undefined;
     const isNumber = element !== undefined && ts.isNumericLiteral(element);
@@ -355,7 +231,7 @@ function followArray(flow: Flow, node: ts.ArrayLiteralExpression, path: Path): r
 }
 
 function followTagged(flow: Flow, node: ts.TaggedTemplateExpression): readonly Origin[] {
-  // Other tags, such as sql`…` and html`…`, receive values apart from the text and make them safe.
+  // Other tags, such as sql`…` and html`…`, receive values separately from the text and make them safe.
   if (!/^(String\.raw|css|raw|dedent|outdent)$/.test(dottedName(node.tag))) return [];
   const parts = partsOf(node.template);
   return parts === undefined ? [] : followParts(flow, parts);
@@ -375,234 +251,14 @@ function followNew(flow: Flow, node: ts.NewExpression, path: Path): readonly Ori
 
 const wholeAddress = /^(href|origin|host|hostname|protocol|toString\(\)|url)$/;
 
-/** The host of an address is decided by what it begins with, and by its base if it begins with a path. */
+/** The beginning of a URL determines its host. If the URL starts with a path, its base determines the host. */
 function followAddress(flow: Flow, node: ts.NewExpression, first: ts.Expression, path: Path): readonly Origin[] {
   const [part] = path;
   const base = node.arguments?.[1];
-  // A request to this app has the app's own address as its base.
+  // A base such as `request.url` is the app's own URL.
   const isOwnBase = base === undefined || /(\.|^)(url|href|origin|baseURI)$/.test(base.getText());
   const origins = [...originsOf(flow, first), ...(isOwnBase ? [] : originsOf(flow, base))];
   if (part === undefined || wholeAddress.test(part)) return origins;
   const freed = ~(uses.address | uses.redirect | uses.cors);
   return origins.map((origin) => ({ ...origin, safeFor: origin.safeFor & freed }));
-}
-
-function followCall(flow: Flow, node: ts.CallExpression, path: Path): readonly Origin[] {
-  const secret = labelOfSecret(node);
-  if (secret !== undefined) return secret === 'none' ? [] : [originOf('secret', node)];
-  const callees = findCallees(flow.program, node);
-  if (callees.length > 0) return followOwnFunctions(flow, node, callees, path);
-  const name = dottedName(node.expression);
-  if (returnsHarmless.test(name)) return [];
-  const hook = labelOfGlobal([`${name}()`, ...path]);
-  if (hook !== undefined) return [originOf(hook, node)];
-  const bits = sanitiserBits(name);
-  const method = methodName(node);
-  if (bits !== 0 && !(method !== undefined && node.arguments.length === 0)) {
-    return makeSafe(mergeOrigins(node.arguments.flatMap((arg) => originsOf(flow, arg))), bits);
-  }
-  if (/^(useMemo|useCallback|untrack|startTransition|computed)$/.test(name) && node.arguments[0] !== undefined) {
-    return originsOfValueOrFunction(flow, node.arguments[0], path);
-  }
-  if (passesOn.test(name)) return followPassedOn(flow, node, name, path);
-  if (name === 'fetch' && ownFile.test(textOf(node.arguments[0]) ?? '')) return [];
-  if (method !== undefined) return followMethod(flow, node, method, path);
-  return [originOf('stored', node)];
-}
-
-/** A part of the app itself, such as a header of every page. */
-const ownFile = /^\.{0,2}\/[\w/.-]+\.(html|svg|md|json|css)$/;
-
-function followPassedOn(flow: Flow, node: ts.CallExpression, name: string, path: Path): readonly Origin[] {
-  const args = [...node.arguments];
-  if (name === 'JSON.stringify') return originsOf(flow, args[0] ?? node, []);
-  if (/^(path\.(posix\.)?)?(join|resolve)$/.test(name)) return args.flatMap((arg) => asParts(originsOf(flow, arg)));
-  const isObject = /^(Object\.(assign|freeze|values|entries)|structuredClone|cloneDeep|merge|Array\.|Promise\.)/.test(
-    name,
-  );
-  return args.flatMap((arg) => {
-    const inner = isObject ? path : [];
-    return originsOf(flow, arg, inner);
-  });
-}
-
-/** What the app's own function returns, with the arguments in place of its parameters. */
-function followOwnFunctions(
-  flow: Flow,
-  call: ts.CallExpression,
-  callees: readonly FunctionNode[],
-  path: Path,
-): readonly Origin[] {
-  return callees
-    .slice(0, 4)
-    .flatMap((fn) =>
-      originsOfReturn(flow, fn, path).flatMap((origin) => replaceParameter(flow, origin, fn, call.arguments)),
-    );
-}
-
-/** An origin that is a parameter of the called function becomes what was passed. */
-export function replaceParameter(
-  flow: Flow,
-  origin: Origin,
-  fn: FunctionNode,
-  args: readonly ts.Expression[],
-): readonly Origin[] {
-  const { parameter } = origin;
-  if (parameter === undefined || parameter.fn !== fn) return [origin];
-  const passed = argumentOf(fn, args, parameter.index);
-  if (passed === undefined) return [];
-  const origins = originsOf(flow, passed, parameter.path);
-  const safe = makeSafe(origins, origin.safeFor);
-  return origin.isPart ? asParts(safe) : safe;
-}
-
-function argumentOf(fn: FunctionNode, args: readonly ts.Expression[], index: number): ts.Expression | undefined {
-  const isRest = fn.parameters[index]?.dotDotDotToken !== undefined;
-  const spread = args.findIndex(ts.isSpreadElement);
-  if (spread >= 0 && spread <= index) return args[spread];
-  return isRest ? args.slice(index)[0] : args[index];
-}
-
-const callbackMethods = /^(map|flatMap|then|reduce|replace)$/;
-
-function followMethod(flow: Flow, node: ts.CallExpression, method: string, path: Path): readonly Origin[] {
-  const receiver = receiverOf(node);
-  if (receiver === undefined) return [];
-  if (harmlessMethods.test(method)) return [];
-  const callback = node.arguments.find((arg) => isFunction(unwrap(arg)));
-  if (callbackMethods.test(method) && method !== 'replace') {
-    const functions = node.arguments.slice(0, 1).flatMap((arg) => findFunctions(flow.program, arg));
-    const [fn] = functions;
-    if (fn !== undefined) {
-      const inner = method === 'map' || method === 'flatMap' ? path.slice(1) : path;
-      const returned = originsOfReturn(flow, fn, inner);
-      // A function that is named gets its parameter from the receiver here; one that is written here knows it already.
-      return callback !== undefined
-        ? returned
-        : returned.flatMap((origin) => replaceParameter(flow, origin, fn, [receiver]));
-    }
-  }
-  if (method === 'filter' && callback !== undefined) return followFilter(flow, receiver, callback, path);
-  if (method === 'replace' || method === 'replaceAll') return followReplace(flow, node, receiver, method);
-  if (method === 'join') return followJoin(flow, node, receiver);
-  if (method === 'concat') return asParts([receiver, ...node.arguments].flatMap((each) => originsOf(flow, each)));
-  if (/^(slice|substring|substr|at|charAt)$/.test(method)) return followSlice(flow, node, receiver, path);
-  if (/^(parse|safeParse|parseAsync|validate|validateSync|check)$/.test(method))
-    return followSchema(flow, node, receiver, path);
-  if (/^(catch|finally)$/.test(method)) return originsOf(flow, receiver, path);
-  const origins = originsOf(flow, receiver, [methodKey(node, method), ...path]);
-  // `unified().use(rehypeSanitize).process(text)`
-  if (/sanitize/i.test(node.expression.getText())) return makeSafe(origins, uses.html);
-  if (origins.length > 0) return origins;
-  return isOwnValue(flow, receiver) ? [] : [originOf('stored', node)];
-}
-
-/** Whether a receiver is a constant list, map or text of the app, so that what its methods return is too. */
-function isOwnValue(flow: Flow, node: ts.Expression): boolean {
-  const bare = unwrap(node);
-  if (ts.isLiteralExpression(bare) || ts.isArrayLiteralExpression(bare) || ts.isTemplateExpression(bare)) return true;
-  if (ts.isObjectLiteralExpression(bare) || ts.isNewExpression(bare) || ts.isConditionalExpression(bare)) return true;
-  if (ts.isBinaryExpression(bare)) return true;
-  if (ts.isCallExpression(bare)) {
-    const receiver = receiverOf(bare);
-    if (returnsHarmless.test(dottedName(bare.expression)) || passesOn.test(dottedName(bare.expression))) return true;
-    if (findCallees(flow.program, bare).length > 0) return true;
-    return receiver !== undefined && (harmlessMethods.test(methodName(bare) ?? '') || isOwnValue(flow, receiver));
-  }
-  if (ts.isPropertyAccessExpression(bare) || ts.isElementAccessExpression(bare))
-    return isOwnValue(flow, bare.expression);
-  if (!ts.isIdentifier(bare)) return false;
-  const declaration = declarationOf(flow.program, bare);
-  if (declaration === undefined) return false;
-  if (declaration.parameter !== undefined) return true;
-  const exported = importedNode(flow.program, declaration);
-  if (exported !== undefined) return true;
-  return (
-    declaration.definitions.length > 0 &&
-    declaration.definitions.every(({ value }) => {
-      const inner = unwrap(value);
-      return inner !== bare && !ts.isIdentifier(inner) ? isOwnValue(flow, inner) : originsOf(flow, inner).length === 0;
-    })
-  );
-}
-
-function followFilter(flow: Flow, receiver: ts.Expression, callback: ts.Expression, path: Path): readonly Origin[] {
-  const fn = unwrap(callback);
-  const origins = originsOf(flow, receiver, path);
-  if (!isFunction(fn) || origins.length === 0) return origins;
-  // `filter((name) => allowed.includes(name))` leaves only what is allowed.
-  const text = fn.body.getText();
-  return /\.(includes|has)\(|\bin\b/.test(text) && !/^\s*!/.test(text) ? makeSafe(origins, allUses) : origins;
-}
-
-function followReplace(
-  flow: Flow,
-  node: ts.CallExpression,
-  receiver: ts.Expression,
-  method: string,
-): readonly Origin[] {
-  const [pattern, replacement] = node.arguments;
-  const origins = originsOf(flow, receiver);
-  if (pattern === undefined || replacement === undefined) return origins;
-  const replaced = originsOf(flow, replacement);
-  const by = unwrap(replacement);
-  const text = textOf(by);
-  const bare = unwrap(
-    ts.isIdentifier(unwrap(pattern)) ? (constantInitialiserOf(flow.program, pattern) ?? pattern) : pattern,
-  );
-  const all = method === 'replaceAll';
-  let bits = 0;
-  if (text !== undefined) bits = usesSafeAfterReplace(bare, text, all);
-  // A function or a table of entities replaces each match by something harmless.
-  else if (replaced.length === 0) bits = usesSafeAfterReplace(bare, '_', all);
-  const isMasked = text !== undefined && /^[*•x]+$/i.test(text) && readRegExp(bare) !== undefined;
-  const kept = isMasked ? origins.filter(({ label }) => label !== 'secret') : origins;
-  const inserted = replaced.filter(({ label }) => label !== 'stored' || text === undefined);
-  return [...makeSafe(kept, bits), ...(isFunction(by) || text !== undefined ? [] : asParts(inserted))];
-}
-
-/** An array that is joined is a text of its elements. */
-function followJoin(flow: Flow, node: ts.CallExpression, receiver: ts.Expression): readonly Origin[] {
-  const elements = unwrap(receiver);
-  if (ts.isArrayLiteralExpression(elements) && textOf(node.arguments[0]) === '') {
-    return followParts(flow, elements.elements);
-  }
-  if (ts.isArrayLiteralExpression(elements) && textOf(node.arguments[0]) === '/') {
-    return elements.elements.flatMap((element, at) =>
-      makeSafe(asParts(originsOf(flow, element)), at > 0 ? uses.address | uses.redirect : 0),
-    );
-  }
-  return asParts(originsOf(flow, receiver, ['*']));
-}
-
-function followSlice(flow: Flow, node: ts.CallExpression, receiver: ts.Expression, path: Path): readonly Origin[] {
-  const origins = originsOf(flow, receiver, path);
-  // A few characters of a secret, to recognise it by, are not the secret.
-  const text = node.arguments.map((arg) => arg.getText()).join(',');
-  const isShort = /^-[1-8]$|^0,\s*[1-9]$|^-\d,/.test(text);
-  return isShort ? origins.filter(({ label }) => label !== 'secret') : origins;
-}
-
-/** `schema.parse(body)`: parts that the schema limits to numbers, ids or a list of words are safe. */
-function followSchema(flow: Flow, node: ts.CallExpression, receiver: ts.Expression, path: Path): readonly Origin[] {
-  const [value] = node.arguments;
-  if (value === undefined) return [];
-  const inner = path[0] === 'data' || path[0] === 'value' ? path.slice(1) : path;
-  const origins = originsOf(flow, value, inner);
-  const schema = constantInitialiserOf(flow.program, receiver) ?? unwrap(receiver);
-  const part = inner.reduce<ts.Expression | undefined>((at, name) => schemaPart(at, name), schema);
-  const text = part === undefined || part === schema ? '' : part.getText();
-  if (strictSchema.test(text) && !/\.object\(/.test(text)) return makeSafe(origins, allUses);
-  return /\.string\(/.test(text) ? makeSafe(origins, uses.nosql) : origins;
-}
-
-function schemaPart(node: ts.Expression | undefined, name: string): ts.Expression | undefined {
-  let at = node && unwrap(node);
-  for (let depth = 0; at !== undefined && depth < 6; depth += 1) {
-    if (!ts.isCallExpression(at)) return undefined;
-    const found = propertyOf(at.arguments[0], name);
-    if (found !== undefined) return found;
-    at = receiverOf(at);
-  }
-  return undefined;
 }

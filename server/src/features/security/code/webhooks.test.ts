@@ -1,5 +1,5 @@
-// Whether a webhook checks who sent the event: signatures that are compared, and those that are only read. Each fault is beside a
-// harmless twin.
+// Tests whether a webhook verifies an event's sender: signatures that are compared, and signatures that are only read.
+// Each vulnerable example has a harmless twin.
 import { describe } from 'vitest';
 import { type Twins, testTwins } from '../../../../test/support/code-findings.ts';
 
@@ -11,7 +11,7 @@ const sql = postgres(Deno.env.get('DATABASE_URL'));
 const secret = Deno.env.get('WEBHOOK_SECRET');
 `;
 
-/** `check` sees the text of the request and its signature. */
+/** `check` can use the request's body and its signature. */
 const hook = (check: string) => `Deno.serve(async (request) => {
   const text = await request.text();
   const sent = request.headers.get('x-hub-signature-256') ?? '';

@@ -1,4 +1,4 @@
-// Which versions an advisory concerns, by the ranges of OSV.
+// Tests which versions an advisory affects, according to its OSV ranges.
 import { describe, expect, it } from 'vitest';
 import type { Advisory, AdvisoryRange } from '../../../gateways/advisories/index.ts';
 import { highestFix, readEffects } from './affected.ts';
@@ -104,7 +104,7 @@ it.each([
 });
 
 describe('severityOf', () => {
-  // The examples of the specification of CVSS 3.1, and the scores that its calculator shows.
+  // The examples from the CVSS 3.1 specification, with scores from its calculator.
   it.each([
     ['CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H', 9.8],
     ['CVSS:3.1/AV:N/AC:L/PR:N/UI:R/S:C/C:L/I:L/A:N', 6.1],

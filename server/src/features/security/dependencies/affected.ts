@@ -1,19 +1,19 @@
-// Owns whether an advisory concerns a version, by the ranges of OSV, and what the ranges mean for people.
+// Decides whether an advisory affects a version, according to its OSV ranges, and how the ranges are shown to people.
 import { lt, parse, type SemVer } from 'semver';
 import type { Advisory, AdvisoryRange } from '../../../gateways/advisories/index.ts';
 
 type RangeEvent = AdvisoryRange['events'][number];
 
 export interface Effect {
-  /** Such as `>=1.0.0 <1.5.0 || >=2.0.0`. */
+  /** A range such as `>=1.0.0 <1.5.0 || >=2.0.0`. */
   readonly vulnerableRange: string;
-  /** The first version after the installed one in which the fault is fixed. */
+  /** The first version after the installed one that fixes the vulnerability. */
   readonly fixedVersion: string | null;
 }
 
 const kinds = ['introduced', 'fixed', 'last_affected', 'limit'] as const satisfies (keyof RangeEvent)[];
 
-/** An event whose version can be compared. */
+/** An event whose version is comparable. */
 interface Step {
   readonly kind: (typeof kinds)[number];
   readonly text: string;
@@ -23,8 +23,8 @@ interface Step {
 const maxRangeLength = 500;
 
 /**
- * Reads the advisory once, because it may be asked about thousands of versions of the package. The function returns undefined for a
- * version that the advisory does not concern.
+ * Parses the advisory once, because it may be checked against thousands of versions of the package. The returned
+ * function returns `undefined` for a version that is not affected.
  */
 export function readEffects({ affected }: Advisory, name: string): (version: string) => Effect | undefined {
   const entries = affected.filter((each) => each.package?.name === name && each.package.ecosystem === 'npm');
@@ -41,23 +41,23 @@ export function readEffects({ affected }: Advisory, name: string): (version: str
   };
 }
 
-/** Ranges of commits say nothing about versions. */
+/** Commit ranges contain no information about versions. */
 const isOrdered = ({ type }: AdvisoryRange): boolean => type === 'SEMVER' || type === 'ECOSYSTEM';
 
-/** In the order of versions. Events with a version that can't be compared are left out. */
+/** The events in version order. Events without a comparable version are left out. */
 const toSteps = (events: readonly RangeEvent[]): Step[] =>
   events.flatMap((event) => kinds.flatMap((kind) => toStep(kind, event[kind]) ?? [])).toSorted(compareSteps);
 
 function toStep(kind: Step['kind'], text: string | undefined): Step | undefined {
-  const at = parse(text === '0' ? '0.0.0-0' : text); // 0 is before all versions
+  const at = parse(text === '0' ? '0.0.0-0' : text); // 0 precedes all versions
   return at === null || text === undefined ? undefined : { kind, text, at };
 }
 
 const compareSteps = (a: Step, b: Step): number => a.at.compare(b.at);
 
 /**
- * With `{introduced: 1.0.0}, {fixed: 1.5.0}, {introduced: 2.0.0}`: 1.4.9 yes, 1.5.0 no, 2.0.0-rc.1 no, 2.1.0 yes. Comparing with
- * `satisfies` would leave prereleases out.
+ * With `{introduced: 1.0.0}, {fixed: 1.5.0}, {introduced: 2.0.0}`, the versions 1.4.9 and 2.1.0 are affected, while
+ * 1.5.0 and 2.0.0-rc.1 are not. `satisfies` would exclude prereleases.
  */
 function isWithin(version: SemVer, steps: readonly Step[]): boolean {
   let isVulnerable = false;
@@ -77,7 +77,7 @@ function describeRanges(ranges: readonly (readonly Step[])[], versions: Readonly
   return `${text.slice(0, text.lastIndexOf(' || ', maxRangeLength - 5))} || …`;
 }
 
-/** `>=1.0.0 <1.5.0`, `<=2.0.1`, `*`. */
+/** Describes ranges as `>=1.0.0 <1.5.0`, `<=2.0.1` or `*`. */
 function describeSteps(steps: readonly Step[]): string[] {
   const parts: string[] = [];
   let start: string | undefined;
@@ -93,7 +93,7 @@ function describeSteps(steps: readonly Step[]): string[] {
   return parts;
 }
 
-/** The newest of several fixes, because one update must get there. Null if one of them is missing. */
+/** The newest of several fixes, because a single update must include all of them. Null if one fix is missing. */
 export const highestFix = (fixes: readonly (string | null)[]): string | null =>
   fixes.reduce(
     (highest, fix) => (highest === null || fix === null ? null : lt(highest, fix) ? fix : highest),

@@ -1,4 +1,4 @@
-// Packages with known vulnerabilities: real lock files, and the database of the sandbox.
+// Tests packages with known vulnerabilities, using real lock files and the sandbox's advisory database.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   type AdvisoryDatabase,
@@ -23,7 +23,7 @@ afterEach(() => {
   sandbox.setFaults();
 });
 
-/** Each record is newer than the one before, so that the client does not take an earlier one from its cache. */
+/** Each record is newer than the previous one, so the client does not use a cached record. */
 let nextModified = Date.parse('2026-01-01T00:00:00Z');
 const record = (id: string, name: string, fixed: string, more: object = {}): OsvRecord => ({
   id,
@@ -58,7 +58,7 @@ describe('scanDependencies', () => {
           rule_id: 'dependencies/known-vulnerability',
           severity: 'high',
           title: 'lodash has a known vulnerability: Fault in lodash',
-          description: 'The lock file installs lodash 4.17.20. Advisory GHSA-a concerns the versions <4.17.21.',
+          description: 'The lock file installs lodash 4.17.20. Advisory GHSA-a applies to versions <4.17.21.',
           recommendation: 'Update lodash to 4.17.21 or newer.',
           identity: ['GHSA-a', 'lodash'],
           secondary: null,
@@ -175,7 +175,7 @@ it('ends with hostile lock files', async () => {
     { path: 'e/yarn.lock', content: `${'a'.repeat(1_000_000)}:\n` },
   ]);
   expect(read.packages.map(({ name }) => name)).toEqual(['__proto__']);
-}, 60_000);
+});
 
 describe('thousands of versions', () => {
   it('of one package are read in part', async () => {

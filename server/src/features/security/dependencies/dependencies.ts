@@ -1,4 +1,4 @@
-// Owns the group of a scan about packages: which ones an app installs, and which advisories concern them
+// A scan's dependencies group: which packages an app installs, and which advisories affect them
 // (docs/internals/security-scans.md#dependencies).
 import type { Advisories, AdvisoryReference } from '../../../gateways/advisories/index.ts';
 import { createParseThread } from '../../../kit/parse-thread.ts';
@@ -13,16 +13,18 @@ export interface DependencyDeps {
   readonly advisories: Pick<Advisories, 'isOffline' | 'find' | 'read'>;
 }
 
-/** What a scan stores, so that new advisories can be looked up without reading the app again. */
+/** The packages that a scan stores, so new advisories can be looked up without reading the app again. */
 export interface InstalledPackages {
   readonly packages: readonly InstalledPackage[];
-  /** Why packages are missing. Null: none are. */
+  /** The reason why packages are missing, or null if none are. */
   readonly missing: SkipReason | null;
 }
 
 const maxLockfileBytes = 10 * 1024 * 1024;
 const maxPackages = 20_000;
-/** Of one package in one lock file. Apps have a few; a file with thousands was made to keep the worker busy. */
+/**
+ * The maximum number of versions of one package in one lock file. Apps use only a few. Thousands would be an attack.
+ */
 const maxVersions = 50;
 const maxAdvisories = 2_000;
 const concurrentReads = 8;
@@ -33,7 +35,7 @@ const thread = createParseThread<LockfileText, LockedPackages | undefined>(
   parseTimeoutMs,
 );
 
-/** What was found, and the packages, which are stored. */
+/** Returns the findings, and the packages to store. */
 export async function scanDependencies(
   deps: DependencyDeps,
   files: AsyncIterable<ScanFile> | Iterable<ScanFile>,
@@ -44,7 +46,10 @@ export async function scanDependencies(
   return { found: await evaluatePackages(deps, packages, signal), packages };
 }
 
-/** `files` are the lock files of the app, and before them each `package.json` beside one. One lock file is held at a time. */
+/**
+ * `files` are the app's lock files, preceded by the `package.json` next to each. Only one lock file is in memory at a
+ * time.
+ */
 export async function readLockfiles(
   files: AsyncIterable<ScanFile> | Iterable<ScanFile>,
   isWhole: () => boolean = () => true,
@@ -79,7 +84,7 @@ async function readInThread(file: LockfileText): Promise<LockedPackages | { read
   return parsed.result ?? { reason: 'no_lockfile' };
 }
 
-/** Looks up what is known of the packages now. */
+/** Looks up the current advisories for the packages. */
 export async function evaluatePackages(
   { advisories }: DependencyDeps,
   { packages, missing }: InstalledPackages,
@@ -120,7 +125,7 @@ const skipped = (reason: SkipReason): GroupResult<DependencyItem> => ({
 const coverageOf = (reason: SkipReason | null): Coverage =>
   reason === null ? { value: 'ran' } : { value: 'partial', reason };
 
-/** The packages that each advisory was found for. */
+/** Maps each advisory to the packages it was found for. */
 function collectNames(
   versions: readonly InstalledPackage[],
   lists: readonly (readonly AdvisoryReference[])[],
@@ -137,7 +142,7 @@ function collectNames(
   return names;
 }
 
-/** A few at a time. `isComplete` is false if the database did not answer for one of them. */
+/** Reads a few advisories at a time. `isComplete` is false if the database did not respond for one of them. */
 async function readAll(
   advisories: DependencyDeps['advisories'],
   references: readonly AdvisoryReference[],
@@ -150,7 +155,7 @@ async function readAll(
     for (const reference of waiting) {
       const read = await advisories.read(reference, signal);
       if (read.outcome === 'read') known.push({ reference, advisory: read.advisory });
-      // One that was removed meanwhile concerns nobody.
+      // An advisory that was removed in the meantime affects no package.
       else if (read.outcome === 'unavailable') isComplete = false;
     }
   };
@@ -158,7 +163,7 @@ async function readAll(
   return { known, isComplete };
 }
 
-/** Databases list one fault under several ids. GitHub's has the most precise ranges. */
+/** Databases list the same vulnerability under several ids. GitHub's ids have the most precise ranges. */
 function withoutAliases(findings: readonly Finding<DependencyItem>[]): Finding<DependencyItem>[] {
   const rank = (id: string) => (id.startsWith('GHSA-') ? 0 : id.startsWith('MAL-') ? 1 : 2);
   const seen = new Set<string>();

@@ -1,4 +1,4 @@
-// Which files are read for the packages of an app.
+// Tests which files are read to find an app's packages.
 import { describe, expect, it } from 'vitest';
 import { choosePackageFiles } from './files.ts';
 

@@ -1,4 +1,5 @@
-// Owns which files of an app are read for its packages: lock files, and the `package.json` beside each of them.
+// Decides which of an app's files are read to find its packages: lock files, and the `package.json` next to each of
+// them.
 import { isLockfile } from './lockfile.ts';
 
 interface ListedFile {
@@ -7,12 +8,12 @@ interface ListedFile {
 }
 
 const maxLockfiles = 20;
-/** People write them by hand. */
+/** These files are written by hand, so the limit is generous. */
 const maxManifestBytes = 1024 * 1024;
 
 /**
- * Each `package.json` comes before the lock files, which can then be read one at a time. `isWhole` is false if the app has more lock
- * files, or larger files, than are read.
+ * Lists every `package.json` before the lock files, so the lock files can be read one at a time. `isWhole` is false if
+ * the app has more or larger files than the limits allow.
  */
 export function choosePackageFiles<File extends ListedFile>(
   listed: readonly File[],

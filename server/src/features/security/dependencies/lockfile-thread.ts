@@ -1,4 +1,4 @@
-// Owns the thread in which lock files are parsed.
+// The thread that parses lock files.
 import { parentPort } from 'node:worker_threads';
 import { type LockfileText, readLockfile } from './lockfile.ts';
 

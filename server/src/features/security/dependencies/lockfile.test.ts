@@ -1,4 +1,4 @@
-// Lock files of all formats, as their package managers write them.
+// Tests lock files in all formats, as written by their package managers.
 import { describe, expect, it } from 'vitest';
 import { readLockfile } from './lockfile.ts';
 

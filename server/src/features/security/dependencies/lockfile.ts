@@ -1,11 +1,11 @@
-// Owns reading a lock file: which packages of npm it installs. Parsing runs in a thread (lockfile-thread.ts), because the parsers'
-// time has no limit.
+// Reads the npm packages that a lock file installs. Parsing runs in a thread (lockfile-thread.ts), because the
+// parsers have no time limit.
 import { type LockedPackage, type LockedPackages, listRanges, type Manifest } from './formats/entry.ts';
 import { readNpm } from './formats/npm.ts';
 import { readPnpm } from './formats/pnpm.ts';
 import { readYarn } from './formats/yarn.ts';
 
-/** A lock file, and the `package.json` beside it. */
+/** A lock file, and the `package.json` next to it. */
 export interface LockfileText {
   readonly path: string;
   readonly content: string;
@@ -21,7 +21,10 @@ const readers: Readonly<Record<string, (content: string, manifest: Manifest) => 
 
 export const isLockfile = (path: string): boolean => Object.hasOwn(readers, baseName(path));
 
-/** Undefined if the file can't be read. One with the marks of a merge conflict has two states, and is not read either. */
+/**
+ * Returns `undefined` if the file can't be read. A file with merge conflict markers is ambiguous and is not read
+ * either.
+ */
 export function readLockfile({ path, content, manifest }: LockfileText): LockedPackages | undefined {
   const read = readers[baseName(path)];
   if (read === undefined || /^(?:<{7}|={7}|>{7})(?: |$)/m.test(content)) return undefined;

@@ -1,5 +1,5 @@
-// Owns matching advisories with installed versions, and the findings that result. Lock files are others': however many versions one
-// names, the process is not held for long.
+// Matches advisories against installed versions, and the resulting findings. Lock files are untrusted, so
+// matching never blocks the process for long, regardless of how many versions a file lists.
 import { setImmediate } from 'node:timers/promises';
 import type { Advisory, AdvisoryReference } from '../../../gateways/advisories/index.ts';
 import type { Finding } from '../finding.ts';
@@ -10,7 +10,7 @@ import { severityOf } from './severity.ts';
 
 const maxListedVersions = 10;
 const maxMatchMs = 20_000;
-/** How long matching may hold the process before others have their turn. */
+/** How long matching may block the process before it yields to other work. */
 const turnMs = 5;
 
 export interface KnownAdvisory {
@@ -18,7 +18,7 @@ export interface KnownAdvisory {
   readonly advisory: Advisory;
 }
 
-/** `isComplete` is false if it took too long, or was aborted. */
+/** `isComplete` is false if matching took too long or was aborted. */
 export async function matchAll(
   known: readonly KnownAdvisory[],
   names: ReadonlyMap<AdvisoryReference, ReadonlySet<string>>,
@@ -42,7 +42,7 @@ export async function matchAll(
   return { findings, isComplete: true };
 }
 
-/** One per lock file, for all versions that are installed by it. */
+/** Creates one finding per lock file, covering all affected versions that it installs. */
 function toFindings(
   advisory: Advisory,
   name: string,
@@ -88,16 +88,16 @@ const toFinding = (advisory: Advisory, item: DependencyItem): Finding<Dependency
   item,
 });
 
-/** Others write summaries. They must stay one line. */
+/** Summaries come from third parties, and must fit on one line. */
 const toLine = (text: string): string => text.replace(/[\p{C}\s]+/gu, ' ').trim();
 
 const describe = ({ package_name, installed_version, vulnerable_range, advisory_id, direct }: DependencyItem): string =>
-  `The lock file installs ${package_name} ${installed_version}${direct ? '' : ', because another package needs it'}. Advisory ${advisory_id} concerns the versions ${vulnerable_range || 'that it lists'}.`;
+  `The lock file installs ${package_name} ${installed_version}${direct ? '' : ', because another package depends on it'}. Advisory ${advisory_id} applies to versions ${vulnerable_range || 'listed in the advisory'}.`;
 
 function recommend({ package_name, fixed_version, direct, advisory_id }: DependencyItem): string {
   if (fixed_version === null)
-    return `No fixed version is known. Read advisory ${advisory_id} for a workaround, or replace ${package_name}.`;
+    return `No fixed version is known. See advisory ${advisory_id} for a workaround, or replace ${package_name}.`;
   return direct
     ? `Update ${package_name} to ${fixed_version} or newer.`
-    : `Update the package that needs ${package_name}, or override its version with ${fixed_version} or newer.`;
+    : `Update the package that depends on ${package_name}, or override its version with ${fixed_version} or newer.`;
 }

@@ -1,4 +1,4 @@
-// Owns how severe an advisory is: by the word of its database, or by the base score of CVSS.
+// An advisory's severity, taken from its database or from the CVSS base score.
 import type { Advisory } from '../../../gateways/advisories/index.ts';
 import type { Severity } from '../finding.ts';
 
@@ -13,7 +13,7 @@ const words: Readonly<Record<string, Severity>> = {
 export function severityOf({ id, severity, database_specific }: Advisory): Severity {
   const word = words[database_specific?.severity?.toUpperCase() ?? ''];
   if (word !== undefined) return word;
-  // Advisories about packages that were made to do harm have no score.
+  // Advisories about malicious packages have no score.
   if (id.startsWith('MAL-')) return 'critical';
   const scores = severity.flatMap(({ score }) => scoreOf(score) ?? []);
   return scores.length === 0 ? 'medium' : rate(Math.max(...scores));
@@ -22,7 +22,7 @@ export function severityOf({ id, severity, database_specific }: Advisory): Sever
 const rate = (score: number): Severity =>
   score >= 9 ? 'critical' : score >= 7 ? 'high' : score >= 4 ? 'medium' : 'low';
 
-/** From a number, or from a vector: `CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H`. */
+/** Reads a score, either from a number or from a vector such as `CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H`. */
 export function scoreOf(text: string): number | undefined {
   if (/^\d{1,2}(?:\.\d)?$/.test(text)) return Number(text);
   const metrics = new Map(text.split('/').map((part) => part.split(':', 2) as [string, string]));
@@ -32,7 +32,7 @@ export function scoreOf(text: string): number | undefined {
 
 type Metrics = ReadonlyMap<string, string>;
 
-/** https://www.first.org/cvss/v3.1/specification-document, section 7.1. */
+/** Implements section 7.1 of https://www.first.org/cvss/v3.1/specification-document. */
 function scoreOfVersion3(metrics: Metrics): number | undefined {
   const isChanged = metrics.get('S') === 'C';
   const weigh = (name: string, weights: Readonly<Record<string, number>>) => weights[metrics.get(name) ?? ''];
@@ -56,15 +56,15 @@ function scoreOfVersion3(metrics: Metrics): number | undefined {
   return roundUp(Math.min(isChanged ? 1.08 * (impact + exploitability) : impact + exploitability, 10));
 }
 
-/** To one decimal, upwards, without the errors of floating point. */
+/** Rounds up to one decimal, without floating-point errors. */
 function roundUp(value: number): number {
   const whole = Math.round(value * 100_000);
   return whole % 10_000 === 0 ? whole / 100_000 : (Math.floor(whole / 10_000) + 1) / 10;
 }
 
 /**
- * An estimate: version 4 looks its scores up in a table of 270 groups of vectors, in which the impact on the vulnerable system and
- * what an attack needs decide most.
+ * Estimates the score. Version 4 looks up scores in a table of 270 vector groups. The scores depend mainly on the
+ * impact on the vulnerable system and on the attack requirements.
  */
 function scoreOfVersion4(metrics: Metrics): number {
   const impacts = ['VC', 'VI', 'VA'].map((name) => metrics.get(name));

@@ -1,4 +1,4 @@
-// The headers of published apps, from a real server through the client for outgoing requests.
+// Tests published apps' headers, using a real server and the client for outgoing requests.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWebhookEndpoint, type WebhookEndpoint } from '../../../../../sandbox/src/webhook-endpoint.ts';
 import { parseAllowList } from '../../../kit/outbound/address.ts';

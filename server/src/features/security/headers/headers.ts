@@ -1,4 +1,4 @@
-// Owns the group of a scan about headers: fetches the published app as a visitor does, and judges what it answers with
+// A scan's headers group: fetches the published app as a visitor would, and judges the response headers
 // (docs/internals/security-scans.md#headers).
 import type { Outbound } from '../../../kit/outbound/outbound.ts';
 import type { Coverage } from '../finding.ts';
@@ -7,9 +7,9 @@ import { judgeHeaders } from './judge.ts';
 
 export interface HeaderDeps {
   readonly outbound: Pick<Outbound, 'send'>;
-  /** The workspace that causes the request. */
+  /** The workspace on whose behalf the request is sent. */
   readonly owner: string;
-  /** Origins that pages of apps call, such as that of the API. */
+  /** Origins that app pages call, such as the API's origin. */
   readonly connect?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const timeoutMs = 10_000;
 const maxBodyBytes = 64 * 1024;
 const maxRedirects = 3;
 
-/** `url` is the address of the published app. */
+/** `url` is the published app's address. */
 export async function scanHeaders(deps: HeaderDeps, url: string, signal?: AbortSignal): Promise<HeaderResult> {
   let target = url;
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
@@ -45,10 +45,10 @@ export async function scanHeaders(deps: HeaderDeps, url: string, signal?: AbortS
   return notAnswered;
 }
 
-/** Also if it answers with an error: it is published, but a visitor does not get its page. */
+/** The result if a visitor does not get the page, for example because of an error response. */
 const notAnswered: HeaderResult = { coverage: { value: 'skipped', reason: 'offline' }, items: [] };
 
-/** Within the app. What another site answers with is not the app's. */
+/** Follows redirects only within the app, because responses from other sites are not part of it. */
 function redirectTarget(from: string, location: string | undefined): string | undefined {
   const target = location === undefined ? null : URL.parse(location, from);
   if (target === null || target.origin !== new URL(from).origin) return undefined;

@@ -1,4 +1,4 @@
-// Owns the fields of a recommendation about a header of a published app.
+// The fields of a recommendation about one of a published app's headers.
 import type { Severity } from '../finding.ts';
 
 export const headerFlags = [
@@ -17,7 +17,7 @@ export interface HeaderItem {
   readonly severity: Severity;
   readonly title: string;
   readonly description: string;
-  /** Null: the header is not sent. */
+  /** Null if the header is not sent. */
   readonly current_value: string | null;
   readonly recommended_value: string;
 }

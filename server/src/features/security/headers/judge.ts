@@ -1,4 +1,4 @@
-// Owns what is wrong with the six headers that protect a published app, and what to send instead.
+// Judges the six headers that protect a published app, and recommends values for them.
 import type { Severity } from '../finding.ts';
 import type { HeaderFlag, HeaderItem } from './item.ts';
 import { findFrameRule, findScriptFault, splitPolicies } from './policy.ts';
@@ -12,73 +12,76 @@ interface HeaderRule {
   /** Why the app needs the header. */
   readonly purpose: string;
   readonly recommended: string;
-  /** What is wrong with the value. Undefined: nothing. `value` is undefined if the header is not sent. */
+  /**
+   * Describes what is wrong with a value, or returns `undefined` if it is fine. `value` is `undefined` if the header is
+   * missing.
+   */
   readonly findFault: (value: string | undefined, headers: Headers) => string | undefined;
 }
 
 const notSent = 'The header is not sent.';
 const maxValueLength = 1_000;
-/** 180 days. Browsers forget shorter ones between two visits. */
+/** 180 days. With a shorter lifetime, browsers may forget the header between two visits. */
 const minHstsSeconds = 15_552_000;
 
-/** `connect` are the origins that the app's pages call, beside their own. */
+/** `connect` lists the origins that the app's pages call, besides their own. */
 const rules = (connect: readonly string[]): Readonly<Record<HeaderFlag, HeaderRule>> => ({
   csp: {
     name: 'Content-Security-Policy',
     severity: 'medium',
     title: 'Limit which scripts run in the app',
-    purpose: 'A content security policy keeps scripts that somebody managed to inject from running.',
+    purpose: 'A content security policy keeps injected scripts from running.',
     recommended: `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src ${["'self'", ...connect].join(' ')}; object-src 'none'; base-uri 'self'; frame-ancestors 'self'; form-action 'self'`,
     findFault: (value) => (value === undefined ? notSent : findScriptFault(splitPolicies(value))),
   },
   hsts: {
     name: 'Strict-Transport-Security',
     severity: 'medium',
-    title: 'Make browsers use https only',
-    purpose: 'Without it, the first request of a visit can be read and changed on its way.',
+    title: 'Make browsers use only HTTPS',
+    purpose: 'Without it, the first request of a visit can be read and modified in transit.',
     recommended: 'max-age=31536000',
     findFault: findHstsFault,
   },
   frame_options: {
     name: 'X-Frame-Options',
     severity: 'medium',
-    title: 'Keep other sites from showing the app in a frame',
-    purpose: 'A page around the app can trick people into clicking what they do not see.',
+    title: 'Keep other sites from framing the app',
+    purpose: "A page that frames the app can trick people into clicking things they can't see.",
     recommended: 'SAMEORIGIN',
     findFault: findFrameFault,
   },
   content_type_options: {
     name: 'X-Content-Type-Options',
     severity: 'low',
-    title: 'Keep browsers from guessing the type of files',
-    purpose: 'Browsers may run a file as a script that was uploaded as something else.',
+    title: 'Keep browsers from guessing file types',
+    purpose: 'Browsers may run a file as a script even if it was uploaded as something else.',
     recommended: 'nosniff',
     findFault: (value) =>
       value === undefined
         ? notSent
         : value.split(',')[0]?.trim().toLowerCase() === 'nosniff'
           ? undefined
-          : 'Its only valid value is nosniff.',
+          : 'The only valid value is nosniff.',
   },
   referrer_policy: {
     name: 'Referrer-Policy',
     severity: 'low',
-    title: "Keep the app's addresses from other sites",
-    purpose: 'Other sites would see which page of the app a visitor comes from, with all that is in its address.',
+    title: "Hide the app's URLs from other sites",
+    purpose: 'Other sites can see which page of the app a visitor came from, including everything in its URL.',
     recommended: 'strict-origin-when-cross-origin',
     findFault: findReferrerFault,
   },
   permissions_policy: {
     name: 'Permissions-Policy',
     severity: 'low',
-    title: 'Switch off what the app does not use of the device',
-    purpose: 'Frames and injected scripts could ask for the camera, the microphone or the location.',
+    title: "Turn off device features that the app doesn't use",
+    purpose: 'Frames and injected scripts could request access to the camera, microphone or location.',
     recommended: 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
     findFault: findPermissionFault,
   },
 });
 
-/** `headers` by their names in lower case. */
+/** `headers` must have lower-case names. */
 export function judgeHeaders(headers: Headers, connect: readonly string[] = []): HeaderItem[] {
   return Object.entries(rules(connect)).flatMap(
     ([flag, { name, severity, title, purpose, recommended, findFault }]) => {
@@ -104,24 +107,24 @@ const cut = (value: string): string => (value.length > maxValueLength ? `${value
 
 function findHstsFault(value: string | undefined): string | undefined {
   if (value === undefined) return notSent;
-  // Browsers read the first of several headers.
+  // If the header is sent several times, browsers use the first one.
   const [first = ''] = value.split(',');
   const [, seconds] = /(?:^|;)\s*max-age\s*=\s*"?(\d{1,18})"?\s*(?:;|$)/i.exec(first) ?? [];
-  if (seconds === undefined) return 'It has no valid max-age, so that browsers ignore it.';
-  if (Number(seconds) === 0) return 'Its max-age of 0 makes browsers forget it.';
-  return Number(seconds) < minHstsSeconds ? 'Its max-age is shorter than 180 days.' : undefined;
+  if (seconds === undefined) return 'The header has no valid max-age, so browsers ignore it.';
+  if (Number(seconds) === 0) return 'A max-age of 0 makes browsers forget the header.';
+  return Number(seconds) < minHstsSeconds ? 'The max-age is shorter than 180 days.' : undefined;
 }
 
-/** `frame-ancestors` of the policy takes the place of this header. */
+/** The policy's `frame-ancestors` directive overrides this header. */
 function findFrameFault(value: string | undefined, headers: Headers): string | undefined {
   const rule = findFrameRule(splitPolicies(headers['content-security-policy'] ?? ''));
   if (rule === 'limited') return undefined;
-  if (rule === 'open') return 'The directive frame-ancestors of the content security policy allows every site.';
-  if (value === undefined) return `${notSent} The content security policy has no frame-ancestors either.`;
+  if (rule === 'open') return "The content security policy's frame-ancestors directive allows every site.";
+  if (value === undefined) return `${notSent} The content security policy has no frame-ancestors directive either.`;
   const values = value.split(',').map((each) => each.trim().toLowerCase());
   return values.every((each) => each === 'deny' || each === 'sameorigin')
     ? undefined
-    : 'Browsers know only the values DENY and SAMEORIGIN.';
+    : 'Browsers recognise only the values DENY and SAMEORIGIN.';
 }
 
 const safePolicies = [
@@ -134,7 +137,7 @@ const safePolicies = [
 ];
 const leakingPolicies = ['unsafe-url', 'no-referrer-when-downgrade'];
 
-/** Of several values, the last one that the browser knows holds. */
+/** If there are several values, browsers use the last one that they recognise. */
 function findReferrerFault(value: string | undefined): string | undefined {
   if (value === undefined) return notSent;
   const known = value
@@ -142,8 +145,8 @@ function findReferrerFault(value: string | undefined): string | undefined {
     .map((each) => each.trim().toLowerCase())
     .filter((each) => safePolicies.includes(each) || leakingPolicies.includes(each));
   const last = known.at(-1);
-  if (last === undefined) return 'It has no value that browsers know.';
-  return leakingPolicies.includes(last) ? `With ${last}, other sites receive the whole address.` : undefined;
+  if (last === undefined) return 'The header has no value that browsers recognise.';
+  return leakingPolicies.includes(last) ? `With ${last}, other sites receive the full URL.` : undefined;
 }
 
 const powerful = new Set(
@@ -153,16 +156,16 @@ const powerful = new Set(
 );
 const memberForm = /^([a-z*][a-z0-9_.*-]*)(?:=(\*|[a-z][a-z-]*|"[^"]*"|\([^()]*\)|\?[01]))?(?:;.*)?$/;
 
-/** One member that can't be parsed makes browsers ignore the whole header. */
+/** A single member that can't be parsed makes browsers ignore the whole header. */
 function findPermissionFault(value: string | undefined): string | undefined {
   if (value === undefined) return notSent;
   const members = value
     .replace(/,\s*$/, '')
     .split(/,(?![^()]*\))/)
     .map((member) => memberForm.exec(member.trim()));
-  if (members.includes(null)) return 'It is not in the form that browsers read, such as camera=().';
+  if (members.includes(null)) return "Browsers can't parse the header. Use a form such as camera=().";
   const open = members.find(
     (member) => powerful.has(member?.[1] ?? '') && /^(?:\*|\((?:[^)]*\s)?\*[\s)])/.test(member?.[2] ?? ''),
   );
-  return open == null ? undefined : `It gives every frame access to ${open[1]}.`;
+  return open == null ? undefined : `The header gives every frame access to ${open[1]}.`;
 }

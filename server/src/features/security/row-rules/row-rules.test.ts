@@ -1,8 +1,8 @@
-// Tests of the group `rls` of a scan: what is reported, that its proof is true, and that the recommended rules close it.
+// Tests the scan group `rls`: its findings, their proofs, and the recommended rules, which must close the openings.
 import { describe, expect, it } from 'vitest';
 import { findOpenRules } from '../../../../test/support/open-rules.ts';
 import { startWorld } from '../../../../test/support/world.ts';
-import { findAccessAsService } from '../../../core/auth/as-service.ts';
+import { findAccessAsService } from '../../../core/auth/proofs-without-guard.ts';
 import { newId } from '../../../kit/ids.ts';
 
 import { createRowRulesScan } from './row-rules.ts';
@@ -40,7 +40,7 @@ async function scan(...schemas: { name: string; rls?: unknown }[]) {
   return scanRowRules(world.app.database.db, access, documents, world.clock.now());
 }
 
-/** Rules of an entity, and what of them is open to whom. */
+/** An entity's rules, the operations that they open, and the callers who gain access. */
 const open: readonly [what: string, rls: Record<string, unknown>, operations: string[], principal: string][] = [
   ['everyone reads', { ...owned, read: true }, ['read'], 'anonymous'],
   ['everyone writes', { read: admin, write: true }, ['create', 'update', 'delete'], 'anonymous'],
@@ -190,7 +190,7 @@ describe('scanRowRules', () => {
       for (const operation of operations)
         expect([403, 404], operation).toContain((await request(operation, as)).status);
       expect((await scan({ name, rls: { ...rls, ...item?.recommended_rules } })).findings).toEqual([]);
-      // The creator keeps what the rule allowed, except where it was turned round.
+      // The creator has access. In the case of the inverted owner check, they gained it through the fix.
       for (const operation of operations)
         expect((await request(operation, { as: tokens.ann })).status, operation).toBe(200);
     },

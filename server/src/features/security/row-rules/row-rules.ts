@@ -1,4 +1,4 @@
-// Owns the group `rls` of a scan: what explicit rules open to people whom the records have nothing to do with
+// The scan group `rls`: access that explicit rules open to people unrelated to the records
 // (docs/internals/row-rule-findings.md).
 import canonicalize from 'canonicalize';
 import type { AppReach } from '../../../core/auth/proofs.ts';
@@ -6,7 +6,7 @@ import type { Db } from '../../../tables.ts';
 import type { Finding, GroupResult, Severity } from '../finding.ts';
 import type { RowRulesItem } from './item.ts';
 
-/** An operation that is open, with the rule that opens it and one that closes it. */
+/** An open operation, with the rule that opens it and a rule that closes it. */
 interface OpenOperation {
   readonly operation: 'create' | 'read' | 'update' | 'delete';
   readonly principal: 'anonymous' | 'any_user';
@@ -16,9 +16,9 @@ interface OpenOperation {
 
 interface OpenRules {
   readonly entity_name: string;
-  /** Not empty. The worst comes first, and the other fields are about it. */
+  /** Never empty. The worst operation comes first, and the other fields describe it. */
   readonly operations: readonly OpenOperation[];
-  /** Null: they were not counted in time. */
+  /** Null if the records could not be counted in time. */
   readonly reachable_records: number | null;
   readonly sample_fields: readonly string[];
 }
@@ -28,7 +28,7 @@ interface ScannedSchema {
   readonly document: Readonly<Record<string, unknown>>;
 }
 
-/** Reasons on the rules of these schemas and counts what they reach. Of the entities. */
+/** Analyses these schemas' rules, and counts the records that they open in each entity. */
 export type FindOpenRules = (
   db: Db,
   access: AppReach,
@@ -67,8 +67,8 @@ function describeEntity(entity: OpenRules): Finding<RowRulesItem>[] {
       description: describe(entity, worst),
       recommendation:
         worst.operation === 'create'
-          ? 'Use the recommended rules: they let only signed-in users of the app create records.'
-          : 'Use the recommended rules: they keep what the rules allow to the creator of a record and close it to others.',
+          ? 'Use the recommended rules, which let only signed-in app users create records.'
+          : 'Use the recommended rules, which remove the access of people who have nothing to do with a record.',
       identity: [entity_name, canonicalize(current_rules) ?? ''],
       secondary: null,
       position: { path: entity_name, line: 1 },
@@ -91,12 +91,12 @@ function describeEntity(entity: OpenRules): Finding<RowRulesItem>[] {
 const rowOperations = ['create', 'read', 'update', 'delete'] as const;
 const participles = { create: 'created', read: 'read', update: 'changed', delete: 'deleted' } as const;
 const verbs = { create: 'create', read: 'read', update: 'change', delete: 'delete' } as const;
-const callers = { anonymous: 'everyone', any_user: 'every user of the app' } as const;
+const callers = { anonymous: 'anyone', any_user: 'any app user' } as const;
 
 const toRules = (operations: readonly OpenOperation[], read: (open: OpenOperation) => unknown) =>
   Object.fromEntries(operations.map((open) => [open.operation, read(open)]));
 
-/** Creating harms no record that is there, so it counts as less than reading. */
+/** Creating a record harms no existing record, so it is less severe than reading. */
 function severityOf({ principal, operation }: OpenOperation): Severity {
   if (operation === 'create') return 'medium';
   if (principal === 'anonymous') return operation === 'read' ? 'high' : 'critical';
@@ -111,16 +111,16 @@ function describe({ operations, reachable_records }: OpenRules, worst: OpenOpera
       .join(', ');
   const [anonymous, users] = [list('anonymous'), list('any_user')];
   return [
-    anonymous !== '' && `Everyone, even without an account of the app, may ${anonymous} records.`,
-    users !== '' && `Every signed-in user of the app may ${users} records that other people created.`,
+    anonymous !== '' && `Anyone, even without an account, can ${anonymous} records.`,
+    users !== '' && `Any signed-in app user can ${users} records that other people created.`,
     worst.operation !== 'create' && countRecords(reachable_records),
-    anonymous !== '' && 'While the app requires login, it is open to its signed-in users only.',
+    anonymous !== '' && 'While the app requires login, this applies only to signed-in users.',
   ]
     .filter((sentence) => sentence !== false)
     .join(' ');
 }
 
 function countRecords(count: number | null): string {
-  if (count === null) return 'Its records could not be counted in time.';
-  return `Today this reaches ${count === 1 ? '1 record' : `${count} of the newest 10,000 records`}.`;
+  if (count === null) return 'The affected records could not be counted in time.';
+  return `This currently affects ${count === 1 ? '1 record' : `${count} of the 10,000 most recent records`}.`;
 }

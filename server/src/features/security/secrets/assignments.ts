@@ -1,9 +1,9 @@
-// Owns secrets that only their name gives away: `const apiKey = "…"`, `env.JWT_SECRET || "…"`, `jwt.sign(user, "…")`,
-// `DB_PASSWORD=…` in a file of settings.
+// Finds secrets that are recognisable only by their name: `const apiKey = "…"`, `env.JWT_SECRET || "…"`,
+// `jwt.sign(user, "…")`, and `DB_PASSWORD=…` in a settings file.
 import type { SecretMatch } from './kinds.ts';
 import { isPlaceholder, isRandom, isWording } from './placeholder.ts';
 
-/** `weak`: people choose such values themselves, so that they need not look random. */
+/** `weak` values are chosen by people, so they need not look random. */
 type Strength = 'weak' | 'random';
 
 const literal = /([=:,?(]|\|\|)\s{0,40}(["'`])([^"'`\s\\]{6,512})\2/g;
@@ -23,7 +23,7 @@ export function findAssignments(text: string, path: string): SecretMatch[] {
   return isSettingsFile(path) ? [...found, ...findSettings(text)] : found;
 }
 
-/** How the value must look to be reported where it is. Undefined: nothing there says that it is a secret. */
+/** What a value must look like to be reported here. `undefined` if nothing in the context suggests a secret. */
 function strengthOf(context: string, operator: string): Strength | undefined {
   if (operator === ',') return strengthOfArgument(context);
   if (operator === '(') return strengthOfOnlyArgument(context);
@@ -33,24 +33,27 @@ function strengthOf(context: string, operator: string): Strength | undefined {
   return strengthOfName(otherChosenName.exec(context)?.[1]);
 }
 
-// Each begins at the start of a word and goes on to the end of the text, so that few places are tried.
-/** `apiKey =`, `"apiKey":`, `apiKey: string =`, `env.API_KEY ??`, `env.get("API_KEY") ||`, `config['api-key'] ===`. */
+// Each pattern starts at the beginning of a word and must match up to the end of the text, so few positions are tried.
+/**
+ * Matches assignments such as `apiKey =`, `"apiKey":` and `apiKey: string =`, fallbacks such as `env.API_KEY ??` and
+ * `env.get("API_KEY") ||`, and comparisons such as `config['api-key'] ===`.
+ */
 const assignedName =
   /(?<![\w$-])([\w$-]{2,80})["'`]?[\])]{0,2}\s{0,8}[?!]?(?::\s{0,4}[A-Za-z<>[\]| ]{1,40})?\s{0,8}(?:[!=]==?|\|\|=?|\?\?=?|[=:])$/;
-/** `apiKey = isLive ?` and `apiKey = isLive ? "…" :`. */
+/** Matches `apiKey = isLive ?` and `apiKey = isLive ? "…" :`. */
 const chosenName = /(?<![\w$-])([\w$-]{2,80})["']?\s{0,8}[=:][^=:;{}]{1,100}\?$/;
 const otherChosenName = /(?<![\w$-])([\w$-]{2,80})["']?\s{0,8}[=:][^=:;{}]{1,100}\?[^?:;{}]{1,100}:$/;
-/** `headers.set('x-api-key',`. */
+/** Matches `headers.set('x-api-key',`. */
 const argumentName = /["'`]([\w$-]{2,80})["'`]\s{0,8},$/;
 
-/** `createHmac('sha256', ` and `jwt.sign(payload, ` are followed by a secret, whatever it is called. */
+/** A secret follows `createHmac('sha256', ` and `jwt.sign(payload, `, regardless of its name. */
 function strengthOfArgument(context: string): Strength | undefined {
   if (/createHmac\(\s{0,8}["'`][\w-]{1,20}["'`]\s{0,8},$/.test(context)) return 'weak';
   if (/(?<!\w)(?:jwt|jsonwebtoken|jose)\w{0,12}\.(?:sign|verify)\([^'"`;]{1,120},$/i.test(context)) return 'weak';
   return strengthOfName(argumentName.exec(context)?.[1]) === undefined ? undefined : 'random';
 }
 
-/** `secret = new TextEncoder().encode(` and `setApiKey(`. */
+/** Handles `secret = new TextEncoder().encode(` and `setApiKey(`. */
 function strengthOfOnlyArgument(context: string): Strength | undefined {
   const [, setter] = /(?<![\w$])(?:set|with|use)([A-Z]\w{2,40})\($/.exec(context) ?? [];
   if (setter !== undefined) return strengthOfName(setter) === undefined ? undefined : 'random';
@@ -60,7 +63,7 @@ function strengthOfOnlyArgument(context: string): Strength | undefined {
 
 const weakWords = new Set(['password', 'passwd', 'pwd', 'passphrase', 'secret', 'pass']);
 const strongWords = new Set(['token', 'apikey', 'pat', 'credential', 'credentials', 'bearer', 'apitoken', 'authtoken']);
-/** Words before `key` that make it a secret. */
+/** Words that mark a following `key` as a secret. */
 const secretKeys = new Set(
   'api secret access private signing signature encryption auth master service account admin jwt hmac session cookie webhook server'.split(
     ' ',
@@ -77,7 +80,7 @@ const publicWords = new Set(
   ),
 );
 
-/** What the name promises: by its last words, because `passwordLabel` and `tokenKind` are no secrets. */
+/** Classifies a name by its last words, because `passwordLabel` and `tokenKind` are not secrets. */
 function strengthOfName(name: string | undefined): Strength | undefined {
   if (name === undefined || name.length > 80) return undefined;
   const words = toWords(name);
@@ -108,12 +111,12 @@ function isSecretValue(value: string, strength: Strength): boolean {
   return strength === 'weak' && isChosenSecret(value);
 }
 
-/** `Summer2024!`, `k8s-prod-hunter2`: letters with digits or signs, and not the name of something. */
+/** Values such as `Summer2024!` and `k8s-prod-hunter2`: letters with digits or symbols, but not an ordinary name. */
 function isChosenSecret(value: string): boolean {
   if (value.length < 7 || value.length > 128 || developmentWords.test(value)) return false;
   if (!/[A-Za-z]/.test(value) || /^[\w.-]+[/:][\w./:-]+$/.test(value) || /^[a-z]+\(/.test(value)) return false;
   if (/[!@#$%^&*+=?]/.test(value) || (/\d/.test(value) && !/^[A-Za-z]+[-_.]?(?:v?\d{1,2})$/.test(value))) return true;
-  // Without digits and signs: several words, joined.
+  // Values without digits and symbols must consist of several joined words.
   return (
     value.length >= 16 &&
     /secret|key|pass|sign|jwt/i.test(value) &&
@@ -122,7 +125,7 @@ function isChosenSecret(value: string): boolean {
   );
 }
 
-/** `Bearer f3Kq9…`, and `Basic` with a name and a password in base64. */
+/** Finds `Bearer f3Kq9…`, and `Basic` with a base64-encoded name and password. */
 function findAuthorization(text: string): SecretMatch[] {
   const found: SecretMatch[] = [];
   for (const { 0: whole, 1: scheme, 2: value = '', index } of text.matchAll(
@@ -141,7 +144,7 @@ function isBasicPassword(encoded: string): boolean {
   return password !== '' && password !== user && !isPlaceholder(password);
 }
 
-/** `?api_key=…`, `&client_secret=…` and `;Password=…` within an address, a form or a connection string. */
+/** Finds `?api_key=…`, `&client_secret=…` and `;Password=…` in a URL, a form or a connection string. */
 function findParameters(text: string): SecretMatch[] {
   const found: SecretMatch[] = [];
   for (const { 0: whole, 1: name = '', 2: value = '', index } of text.matchAll(
@@ -155,7 +158,7 @@ function findParameters(text: string): SecretMatch[] {
   return found;
 }
 
-/** `btoa("name:password")` and `Buffer.from("name:password")`. */
+/** Finds `btoa("name:password")` and `Buffer.from("name:password")`. */
 function findEncodedPasswords(text: string): SecretMatch[] {
   const found: SecretMatch[] = [];
   for (const { 0: whole, 1: user = '', 2: password = '', index } of text.matchAll(
@@ -171,7 +174,7 @@ function findEncodedPasswords(text: string): SecretMatch[] {
 const isSettingsFile = (path: string): boolean =>
   /(?:^|\/)\.env(?:\.[\w.-]+)?$|\.(?:env|ini|toml|properties|conf|cfg|ya?ml)$|(?:^|\/)\.npmrc$/i.test(path);
 
-/** `NAME=value` and `name: value`, a line each. */
+/** Finds lines of the form `NAME=value` or `name: value`. */
 function findSettings(text: string): SecretMatch[] {
   const found: SecretMatch[] = [];
   for (const { 0: whole, 1: name, 2: value = '', index } of text.matchAll(

@@ -1,11 +1,11 @@
-// Owns the secrets whose text alone says what they are, by the prefix or form that their issuer documents. Every pattern is bounded
-// and begins with fixed text where there is one, so that time is linear in the length of the file.
+// Finds secrets that are recognisable by their text alone, through a prefix or format that the issuer documents.
+// Every pattern is bounded and starts with fixed text if possible, so the time is linear in the length of the file.
 import type { SecretKindName, SecretMatch } from './kinds.ts';
 import { entropyOf, isPlaceholder } from './placeholder.ts';
 
 interface Format {
   readonly kind: SecretKindName;
-  /** The pattern is tried only if the text contains this. */
+  /** The pattern is tried only if the text contains this string. */
   readonly hint: string;
   readonly pattern: RegExp;
 }
@@ -28,7 +28,7 @@ const formats: readonly Format[] = [
   format('aws', 'A', '(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])'),
   format('azure', 'AccountKey=', 'AccountKey=[A-Za-z0-9+/]{60,100}={0,2}'),
   format('twilio', 'SK', 'SK[0-9a-f]{32}(?![A-Za-z0-9])'),
-  // The id of the account, which is public, and its token.
+  // The public account id, followed by the token.
   format('twilio', 'AC', '(?<=AC[0-9a-f]{32}["\'`]\\s{0,8},\\s{0,8}["\'`])[0-9a-f]{32}(?![A-Za-z0-9])'),
   format('anthropic', 'sk-ant-', 'sk-ant-[a-z]{2,8}\\d{2}-[A-Za-z0-9_-]{20,200}'),
   format('openai', 'sk-', 'sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,250}'),
@@ -83,13 +83,14 @@ const formats: readonly Format[] = [
   format('provider_token', 'xkeysib-', 'xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}'),
   format('provider_token', 'rnd_', 'rnd_[A-Za-z0-9]{28,40}(?![A-Za-z0-9])'),
   format('provider_token', 'AGE-SECRET-KEY-1', 'AGE-SECRET-KEY-1[A-Z0-9]{58}'),
-  // Tokens of Plinth: core/auth/tokens.ts. The checksum is not verified: a token of another release is a secret too.
+  // Plinth tokens (core/auth/tokens.ts). The checksum is not verified, because tokens from other releases are secrets
+  // too.
   format('plinth', 'pl', 'pl[spkwuh]_[0-9A-Za-z]{40}(?![0-9A-Za-z])'),
 ];
 
-/** What is not worth reporting, although it has the form. */
+/** Secrets from public documentation, which are not worth reporting. */
 const documented = new Set([
-  'sk_test_4eC39HqLyjWDarjtT1zdp7dc', // in the documentation of Stripe
+  'sk_test_4eC39HqLyjWDarjtT1zdp7dc', // from Stripe's documentation
   'sk_test_BQokikJOvBiI2HlWgH4olfQ2',
 ]);
 
@@ -108,8 +109,8 @@ export function findFormats(text: string, path: string): SecretMatch[] {
 }
 
 /**
- * Keys of Firebase's web configuration and of the maps script name the project to visitors' browsers and are meant to be in pages.
- * Google restricts them by rules and by the site, not by secrecy.
+ * The keys in Firebase's web configuration and in the maps script identify the project to visitors' browsers, so they
+ * belong in pages. Google protects them with rules and site restrictions rather than secrecy.
  */
 function isPublicGoogleKey(text: string, path: string, at: number): boolean {
   const around = text.slice(Math.max(0, at - 400), at + 600);

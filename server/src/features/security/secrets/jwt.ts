@@ -1,4 +1,4 @@
-// Owns signed tokens (JWT) in a text: which of them open something. Public tokens say in their payload that they are public.
+// Finds signed tokens (JWTs) that grant access. Public tokens state in their payload that they are public.
 import type { SecretMatch } from './kinds.ts';
 
 const form = /(?<![A-Za-z0-9_.-])eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{16,1024}/g;
@@ -16,7 +16,7 @@ function isSecretToken(token: string, now: Date): boolean {
   if (payload === undefined) return false;
   const { role, sub, name, email, exp } = payload;
   if (typeof role === 'string' && publicRoles.has(role.toLowerCase())) return false;
-  // The token of the documentation that everybody copies.
+  // The example token from the documentation, which is often copied.
   if (sub === '1234567890' && (name === 'John Doe' || name === undefined)) return false;
   if (role === 'service_role') return true;
   if ([sub, name, email].some((text) => /example|^test|^demo|dummy|sample/i.test(String(text ?? '')))) return false;

@@ -1,4 +1,4 @@
-// Owns whether a value that has the form of a secret is one, or stands in for one: `changeme`, `sk_live_xxxx`, `<your key>`.
+// Decides whether a value that looks like a secret is real or a placeholder, such as `changeme` or `<your key>`.
 
 const placeholderWords =
   /example|sample|placeholder|your|change[-_ ]?(?:me|this|it)|replace|redacted|dummy|fake|insert|todo|xxxx|\*\*\*|\.\.\.|…|abc123|123abc|foobar|lorem|mysecret|123e4567-e89b|00000000-0000|not[-_ ]?(?:a[-_ ]?)?(?:real|secret|valid)|[<>{}]|\$\(|%s|\[[a-z_-]+\]/i;
@@ -6,11 +6,11 @@ const placeholderWords =
 const weakValues =
   /^(?:(?:my|the|a|new|old|some|user|db|root|admin|super|app|dev|local|test|demo)?[-_]?(?:pass(?:word|wd)?|pwd|secret|token|key|apikey|api[-_]key|credentials?|auth)[-_]?\d{0,4}!?|user(?:name)?|postgres|mysql|mongo|redis|root|admin|guest|test\w{0,8}|demo\w{0,8}|dev|local\w{0,6}|none|null|undefined|true|false|default|unset|missing|hidden|masked|secret(?:key)?|qwerty|12345\d*|letmein)$/i;
 
-/** For any kind of secret. */
+/** Applies to any kind of secret. */
 export const isPlaceholder = (value: string): boolean =>
   placeholderWords.test(value) || weakValues.test(value) || isRepetitive(value) || isCounting(value);
 
-/** `aaaaaaaa`, `1234123412341234`, `x-x-x-x`: few different characters for the length. */
+/** Whether a value has few distinct characters for its length, such as `aaaaaaaa`, `1234123412341234` or `x-x-x-x`. */
 function isRepetitive(value: string): boolean {
   const body = value.replace(/^[a-z]{1,8}[-_]/i, '');
   if (body.length < 8) return false;
@@ -18,7 +18,7 @@ function isRepetitive(value: string): boolean {
   return different <= 3 || (body.length >= 20 && different <= 5) || (body.length >= 16 && hasPeriod(body));
 }
 
-/** The text is a short part, repeated. */
+/** Whether a string repeats a short part. */
 function hasPeriod(text: string): boolean {
   for (let period = 1; period <= 8; period += 1) {
     if (text.slice(period) === text.slice(0, -period)) return true;
@@ -29,7 +29,7 @@ function hasPeriod(text: string): boolean {
 const runs =
   '0123456789012345678901234567890 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ zyxwvutsrqponmlkjihgfedcba 9876543210';
 
-/** `abcdefghij0123456789`: most of it counts up or down. */
+/** Whether most of a value is an ascending or descending sequence, such as `abcdefghij0123456789`. */
 function isCounting(value: string): boolean {
   let counted = 0;
   for (let at = 0; at + 4 <= value.length; ) {
@@ -45,7 +45,7 @@ function isCounting(value: string): boolean {
   return counted >= 8 && counted / value.length > 0.65;
 }
 
-/** Shannon's entropy: bits per character. */
+/** The Shannon entropy, in bits per character. */
 export function entropyOf(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -55,8 +55,8 @@ export function entropyOf(text: string): number {
 }
 
 /**
- * Looks as if a machine drew it: `f3Kq9vT2…`, `9c1e04ab…`. Names are no such values, however long: `colorPrimaryBgHover2`,
- * `auth/invalid-refresh-token`, `DATABASE_PASSWORD`.
+ * Whether a value looks machine-generated, such as `f3Kq9vT2…` or `9c1e04ab…`. Names do not, regardless of their
+ * length: `colorPrimaryBgHover2`, `auth/invalid-refresh-token`, `DATABASE_PASSWORD`.
  */
 export function isRandom(value: string): boolean {
   if (value.length < 16 || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
@@ -64,7 +64,7 @@ export function isRandom(value: string): boolean {
   return !isWording(value);
 }
 
-/** Words and small numbers, joined as in names. */
+/** Whether a value consists of words and small numbers, joined as in names. */
 export function isWording(value: string): boolean {
   const parts = value
     .replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -78,7 +78,7 @@ export function isWording(value: string): boolean {
   return wordLetters / Math.max(all, 1) >= 0.7;
 }
 
-/** Of one case, with vowels, and without four consonants in a row more than words have. */
+/** A word has a single case apart from its first letter, at least one vowel, and at most four consonants in a row. */
 const isWord = (part: string): boolean =>
   part.length >= 3 &&
   (/^[A-Z]?[a-z]+$/.test(part) || /^[A-Z]+$/.test(part)) &&

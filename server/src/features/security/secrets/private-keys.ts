@@ -1,9 +1,9 @@
-// Owns private keys in a text: the blocks of PEM and PGP, also as strings of code with their line ends escaped or joined.
+// Finds private keys: PEM and PGP blocks, including string literals with escaped or joined line endings.
 import type { SecretMatch } from './kinds.ts';
 import { entropyOf, isPlaceholder } from './placeholder.ts';
 
 const begin = /-----BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----/g;
-/** The longest keys in use, of 8,192 bits, have 6,400 characters. */
+/** The longest keys in use have 8,192 bits and take up 6,400 characters. */
 const maxBlock = 8_192;
 const minKeyCharacters = 40;
 
@@ -19,7 +19,7 @@ export function findPrivateKeys(text: string): SecretMatch[] {
   });
 }
 
-/** The base64 alone, so that the same key with other line ends has the same identity. */
+/** The base64 text alone, so the same key with different line endings has the same identity. */
 const toKeyText = (body: string): string =>
   body
     .replace(/\\[nrt]/g, '')

@@ -1,5 +1,5 @@
-// Owns the secrets that secretlint's recommended rules find. They know more issuers than Plinth; their messages carry the secret and
-// are not passed on.
+// Finds secrets with secretlint's recommended rules, which cover more issuers than Plinth does. Their messages
+// contain the secret, so they are not passed on.
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { creator } from '@secretlint/secretlint-rule-preset-recommend';
@@ -8,7 +8,7 @@ import { isPlaceholder } from './placeholder.ts';
 
 const rulePrefix = '@secretlint/secretlint-rule-';
 
-/** Rules that Plinth has in its own form: addresses are judged by their host, and keys by what is around them. */
+/** Rules that Plinth implements itself, because it judges URLs by their host and keys by their context. */
 const replaced = new Set(['basicauth', 'database-connection-string', 'privatekey', 'gcp']);
 
 const kindByRule: Readonly<Record<string, SecretKindName>> = {
@@ -32,7 +32,7 @@ const kindByRule: Readonly<Record<string, SecretKindName>> = {
   tailscale: 'cloud_token',
 };
 
-// It remembers each rule of each file and compares them all: a fifth of the time of a large app.
+// The profiler records every rule for every file and compares them all, which takes a fifth of the time in a large app.
 secretLintProfiler.setEnabled(false);
 
 const config = { rules: [{ id: `${rulePrefix}preset-recommend`, rule: creator }] };
@@ -49,5 +49,5 @@ export async function findKnownSecrets(text: string, path: string): Promise<Secr
   });
 }
 
-/** A comment in the file must not switch the scan off. Of equal length, so that places stay where they are. */
+/** A comment in the file must not disable the scan. The replacement has the same length, so positions stay the same. */
 const withoutSwitches = (text: string): string => text.replaceAll('secretlint-', 'secretlint_');

@@ -1,4 +1,4 @@
-// Secrets are drawn from a seed where they are used, so that none is in this file.
+// Tests the secret search. Secrets are generated from a seed where they are used, so this file contains none.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { mintHookToken, mintToken } from '../../../core/auth/tokens.ts';
@@ -9,7 +9,7 @@ const now = new Date('2026-11-16T00:00:00Z');
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const hex = '0123456789abcdef';
 
-/** A text that looks random, and is the same in each run. */
+/** Generates a string that looks random but is the same in every run. */
 function draw(length: number, alphabet = base62, seed = 'a'): string {
   let text = '';
   for (let round = 0; text.length < length; round += 1)
@@ -169,7 +169,7 @@ describe('secrets that their name gives away', () => {
     expect(await typesIn(content, 'src/login.test.ts')).toEqual([]);
     expect(await typesIn(`const k = 'sk_live_51${draw(40)}'`, 'src/login.test.ts')).toEqual(['stripe']);
     expect(await typesIn(content, 'mocks/login.ts')).toEqual([]);
-    // Browsers can read these.
+    // Browsers can read these files.
     for (const path of ['src/mocks/login.ts', 'public/fixtures/login.js', 'dist/login.test.js'])
       expect(await typesIn(content, path), path).not.toEqual([]);
   });

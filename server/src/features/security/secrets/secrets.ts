@@ -1,5 +1,6 @@
-// Owns the search for secrets in a file of an app (docs/internals/security-scans.md#secrets). It runs in the process that reads code.
-// Time is linear in the size of the file, and a secret appears in no finding, only its keyed hash and its first characters.
+// Searches an app's files for secrets (docs/internals/security-scans.md#secrets). Runs in the code-reading
+// process, in time linear in the file's size. A finding contains only the secret's keyed hash and its first characters,
+// never the secret itself.
 import { createHmac } from 'node:crypto';
 import { type Finding, type ScanFile, severities } from '../finding.ts';
 import { findAssignments } from './assignments.ts';
@@ -11,18 +12,18 @@ import { findPrivateKeys } from './private-keys.ts';
 import { findKnownSecrets } from './secretlint.ts';
 import { findUrlCredentials } from './url-credentials.ts';
 
-/** Long files are read in pieces, so that no pattern sees more. Neighbours overlap by more than the longest secret. */
+/** Long files are split into pieces to limit each pattern's work. The overlap exceeds the longest secret. */
 const pieceLength = 128 * 1024;
 const overlap = 16 * 1024;
 const maxFindings = 200;
 
 export interface FileSecrets {
   readonly findings: readonly Finding<SecretItem>[];
-  /** False if the file has more: the most severe are kept. */
+  /** False if the file contains more secrets than the limit allows. The most severe are kept. */
   readonly isComplete: boolean;
 }
 
-/** `key` is the app's own: equal secrets of two apps have different identities. */
+/** `key` belongs to the app, so the same secret has different identities in two apps. */
 export async function scanSecrets(file: ScanFile, key: Uint8Array, now: Date = new Date()): Promise<FileSecrets> {
   const { path, content } = file;
   const matches: RankedMatch[] = [];
@@ -38,14 +39,17 @@ export async function scanSecrets(file: ScanFile, key: Uint8Array, now: Date = n
   };
 }
 
-/** Where a file has secrets, also invented ones, for those who show its text. Without the rules of secretlint, which take time. */
+/**
+ * The positions of secrets in a file, including made-up ones, for masking its text. The secretlint rules are skipped,
+ * because they are slow.
+ */
 export function findMarkedSecrets(text: string, path: string): Pick<SecretMatch, 'start' | 'end'>[] {
   const marked = listPieces(text).flatMap(({ start: from, piece }) =>
     [
       findUrlCredentials(piece),
       findFormats(piece, path),
       findPrivateKeys(piece),
-      findJwts(piece, new Date(0)), // tokens that have expired are marked, too
+      findJwts(piece, new Date(0)), // includes expired tokens
       findAssignments(piece, path),
     ].flatMap((matches) => matches.map(({ start, end }) => ({ start: start + from, end: end + from }))),
   );
@@ -62,20 +66,20 @@ function listPieces(content: string): { readonly start: number; readonly piece: 
 const bySeverity = (a: SecretMatch, b: SecretMatch): number =>
   severities.indexOf(secretKinds[a.kind].severity) - severities.indexOf(secretKinds[b.kind].severity);
 
-/** Lock files are long and full of hashes. What can be secret in one is the address of a registry. */
+/** Lock files are long and full of hashes. The only secrets they can contain are in registry URLs. */
 const lockfile =
   /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock)$/;
-/** Only a test loads these. */
+/** Files that are loaded only by tests. */
 const testFile =
   /(?:^|\/)(?:tests?|__tests__|__mocks__|e2e|cypress|spec|testing|test-utils?)\/|\.(?:test|spec|stories)\.[a-z]+$/i;
-/** What tests use, but the app may load, too. */
+/** Test data that the app may load as well. */
 const testData = /(?:^|\/)(?:__fixtures__|fixtures?|mocks?|test-data|testdata)\/|\.(?:mock|fixture)\.[a-z]+$/i;
 const sampleFile =
   /(?:^|\/)\.?env[\w.-]*\.(?:example|sample|template|dist|defaults?)$|\.(?:example|sample|template)(?:\.\w+)?$/i;
-/** What tests invent. A key with the form of a live one is reported in tests, too. */
+/** Kinds of secrets that tests make up. Keys in a live key's format are reported even in tests. */
 const inventedInTests = new Set<SecretKindName>(['generic', 'url_credentials', 'jwt', 'stripe_test', 'private_key']);
 
-/** Of two matches at one place, the one of the lower rank is kept. */
+/** If two matches overlap, the one with the lower rank is kept. */
 type RankedMatch = SecretMatch & { readonly rank: number };
 
 async function findSecrets(text: string, path: string, now: Date): Promise<RankedMatch[]> {
@@ -92,11 +96,14 @@ async function findSecrets(text: string, path: string, now: Date): Promise<Ranke
   return isOfTests(path) ? all.filter(({ kind }) => !inventedInTests.has(kind)) : all;
 }
 
-/** Not what browsers can read: all of `public/` and `dist/`, and what pages may import. */
+/**
+ * Whether only tests use a file. Excludes files that browsers can read: all of `public/` and `dist/`, and test data
+ * that pages may import.
+ */
 const isOfTests = (path: string): boolean =>
   (testFile.test(path) && !/^(?:public|dist)\//.test(path)) || (testData.test(path) && !isReachableFromBrowser(path));
 
-/** One match per place, also where pieces of the file overlap, and one per secret and line. */
+/** Keeps one match per position, even where pieces overlap, and one per secret on each line. */
 function withoutRepeats(matches: readonly RankedMatch[], toLine: (offset: number) => number): SecretMatch[] {
   const kept: RankedMatch[] = [];
   for (const match of matches.toSorted((a, b) => a.start - b.start || a.rank - b.rank)) {
@@ -108,7 +115,7 @@ function withoutRepeats(matches: readonly RankedMatch[], toLine: (offset: number
   return [...byLine.values()];
 }
 
-/** The line of an offset, from 1. Offsets are asked for in any order. */
+/** Returns a function that maps an offset to its line, starting at 1. Offsets may be queried in any order. */
 function countLines(content: string): (offset: number) => number {
   const starts = [0];
   for (let at = content.indexOf('\n'); at >= 0; at = content.indexOf('\n', at + 1)) starts.push(at + 1);
@@ -127,14 +134,14 @@ function toFinding(match: SecretMatch, path: string, line: number, key: Uint8Arr
   const { name, issuer, severity }: SecretKind = secretKinds[match.kind];
   const isReachable = isReachableFromBrowser(path);
   const readers = isReachable
-    ? 'Files in this folder are sent to browsers, so every visitor of the app can read it.'
-    : 'Everyone who can read the code of the app can use it.';
+    ? 'Files in this folder are sent to browsers, so anyone who visits the app can read it.'
+    : "Anyone who can read the app's code can use it.";
   return {
     rule_id: `secrets/${match.kind.replaceAll('_', '-')}`,
     severity: isReachable && severity === 'high' ? 'critical' : severity,
     title: `The code contains ${name}`,
-    description: `The file contains ${name} in clear text. ${readers}`,
-    recommendation: `Revoke it in ${issuer} and create a new one. Store the new one as a secret of the app, and read it from there in a backend function.`,
+    description: `The file contains ${name} in plain text. ${readers}`,
+    recommendation: `Revoke it in ${issuer} and create a new one. Store the new one as an app secret, and use it in a workflow: functions of an app are not run.`,
     identity: [createHmac('sha256', key).update(match.secret).digest('hex')],
     secondary: null,
     position: { path, line },
@@ -148,7 +155,7 @@ function toFinding(match: SecretMatch, path: string, line: number, key: Uint8Arr
   };
 }
 
-/** Four characters would give away too much of a short password. */
+/** Four characters would reveal too much of a short password. */
 const mask = (secret: string): string => `${secret.length < 8 ? '' : secret.slice(0, 4)}…`;
 
 const isReachableFromBrowser = (path: string): boolean => /^(?:src|public|dist)\//.test(path);

@@ -1,4 +1,4 @@
-// Owns passwords in addresses: `postgres://app:PASSWORD@db.example.net/main`.
+// Finds passwords in URLs, such as `postgres://app:PASSWORD@db.example.net/main`.
 import type { SecretMatch } from './kinds.ts';
 import { entropyOf, isPlaceholder } from './placeholder.ts';
 
@@ -12,7 +12,7 @@ export function findUrlCredentials(text: string): SecretMatch[] {
     const [scheme] = schemeForm.exec(text.slice(Math.max(0, at - 32), at)) ?? [];
     if (authority === null || scheme === undefined) continue;
     const [whole, user = '', password = '', host = ''] = authority;
-    // An account of Cloudinary has the place of the host.
+    // In Cloudinary URLs, the account name takes the place of the host.
     if (!isSecretPassword(user, password, scheme === 'cloudinary' ? `${host}.com` : host)) continue;
     const start = at + 3 + user.length + 1;
     found.push({ kind: 'url_credentials', start, end: at + 3 + whole.length, secret: password });
@@ -29,6 +29,6 @@ function isSecretPassword(user: string, password: string, host: string): boolean
   return !isDocumented || (password.length >= 12 && entropyOf(password) >= 3);
 }
 
-/** This machine, or a container beside it: a name without a dot. */
+/** Whether a host is local: this machine, a private address, or a container, whose name has no dot. */
 const isHere = (host: string): boolean =>
   /^(?:127\.|0\.0\.0\.0|\[|10\.|192\.168\.)|\.(?:local|localhost|internal)$/i.test(host) || !host.includes('.');

@@ -1,4 +1,4 @@
-// Owns reading the delivery log of one webhook.
+// The queries that read a webhook's delivery log.
 import { sql } from 'kysely';
 import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull } from '../../../kit/ids.ts';
@@ -35,7 +35,7 @@ export async function listDeliveries(db: Db, webhook: WebhookRow, query: Deliver
   if (query.status === 'delivering')
     rows = rows.where('id', 'in', selectDeliveries(db, webhook).where(isRunning).select('id').offset(0));
   else if (query.status === 'pending')
-    rows = rows.where('due_at', 'is not', null).where('claimed_slot', 'is', null); // uses the index of queued rows
+    rows = rows.where('due_at', 'is not', null).where('claimed_slot', 'is', null); // uses the index on queued rows
   else if (query.status !== undefined) rows = rows.where('status', '=', query.status).where((is) => is.not(isRunning));
   if (query.event_type !== undefined) rows = rows.where('event_type', '=', query.event_type);
   if (query.after_seq !== undefined) rows = rows.where('sequence', '>', query.after_seq);
@@ -74,8 +74,8 @@ export async function countDeliveries(
 }
 
 /**
- * Returns the first sequence number created at `time` or later. Sequence order is time order, so a binary search finds it
- * with one row per step instead of an index on `created_date`.
+ * Returns the first sequence number created at or after `time`. Sequence numbers are in chronological order, so a
+ * binary search finds it by reading one row per step, without an index on `created_date`.
  */
 export async function findFirstSequenceSince(db: Db, webhook: WebhookKey, time: Date): Promise<number> {
   const { low, high } = await selectDeliveries(db, webhook)

@@ -1,24 +1,25 @@
-// Owns the queries that move a delivery through its queue: what an attempt needs, and holding, resuming, redelivering,
-// replaying and failing deliveries. kit/background/queues claims rows and completes them.
+// The queries that move a delivery through its queue: loading an attempt's data, and holding, resuming,
+// redelivering, replaying and failing deliveries. kit/background/queues claims and completes the rows.
 //
-// `webhook_deliveries` is the delivery log and the queue in one table. A row is queued while `due_at` is set, and being
-// attempted while `claimed_slot` is set (callers then see the status `delivering`). Example: event e7 for a webhook that
-// fails, is turned off, and is turned on again:
+// `webhook_deliveries` is both the delivery log and the queue. A row is queued while `due_at` is set, and is being
+// attempted while `claimed_slot` is set (callers then see the status `delivering`). Example: event e7 for a webhook
+// that fails, is turned off, and is turned back on:
 //
 //   step                                     status     due_at    claimed_slot  attempts_made  scheduled_attempts
 //   fan-out (insertDeliveries)               pending    12:00:00  -             0              0
 //   a worker in slot 2 claims it             pending    12:00:00  2             0              0
-//   the endpoint answers 500; completed      pending    12:00:06  -             1              1
-//   claimed again, answers 500; completed    pending    12:05:20  -             2              2
+//   the endpoint returns 500; completed      pending    12:00:06  -             1              1
+//   claimed again, returns 500; completed    pending    12:05:20  -             2              2
 //   webhook turned off (holdDeliveries)      held       -         -             2              2
 //   webhook turned on (resumeDeliveries)     pending    13:00:00  -             2              2
-//   claimed, answers 200; completed          delivered  -         -             3              3
+//   claimed, returns 200; completed          delivered  -         -             3              3
 //
-// If it had been held for more than 7 days, resumeDeliveries would have set `expired`. If the eighth scheduled attempt
-// fails, completing it sets `failed`. A redelivery (queueRedelivery) of the row in line 4 keeps its schedule aside:
+// If the delivery had been held for more than 7 days, resumeDeliveries would have set `expired`. If the eighth
+// scheduled attempt fails, completing it sets `failed`. Redelivering the row in line 4 (queueRedelivery) saves its
+// schedule in `resume_at`:
 //
 //   queueRedelivery at 12:01:00              pending    12:01:00  -             2              2   resume_at 12:05:20
-//   claimed, answers 500; completed          pending    12:05:20  -             3              2   resume_at -
+//   claimed, returns 500; completed          pending    12:05:20  -             3              2   resume_at -
 import { type RawBuilder, sql } from 'kysely';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
@@ -28,20 +29,23 @@ import type { DeliveryRow, Replay, WebhookRow } from '../contract.ts';
 import { findFirstSequenceSince } from './deliveries.ts';
 import type { WebhookKey } from './webhooks.ts';
 
-// ---- what an attempt needs
+// ---- attempt data
 
-/** The columns of a webhook that an attempt needs. `app_deleted`: its app is in the trash. */
+/** The webhook's columns that an attempt needs. `app_deleted` is true while the app is in the trash. */
 export type DeliveryTarget = Pick<
   WebhookRow,
   'workspace_id' | 'id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_secret_expires_at' | 'disabled_at'
 > & { readonly app_deleted: boolean };
 
-/** By webhook id. A webhook that was deleted is left out. */
+/** Returns the targets, keyed by webhook id. Deleted webhooks are left out. */
 export async function listTargets(db: Db, webhook_ids: readonly string[]): Promise<Map<string, DeliveryTarget>> {
   return new Map((await selectTargets(db, webhook_ids)).map((row) => [row.id, row]));
 }
 
-/** Those of deliveries that the transaction inserts, as late as possible: a webhook may be turned off meanwhile. */
+/**
+ * Reads the targets for the deliveries that the transaction inserts. The read is sent with the commit, as late as
+ * possible, because a webhook may be turned off in the meantime.
+ */
 export const readTargetsWithCommit = (db: Db, webhook_ids: readonly string[]) =>
   sendWithCommitForRows(db, selectTargets.query(webhook_ids));
 
@@ -52,7 +56,7 @@ const selectTargets = prepared<DeliveryTarget, [readonly string[]]>(
    from webhooks w join apps a on a.workspace_id = w.workspace_id and a.id = w.app_id where w.id = any($1::uuid[])`,
 );
 
-/** A delivery with what an attempt needs. */
+/** A delivery and the data that an attempt needs. */
 export interface LoadedDelivery extends QueueRow, DeliveryRow {
   readonly due_at: Date | null;
   readonly claimed_slot: number | null;
@@ -79,12 +83,15 @@ const selectBodies = prepared<{ event_id: string; body: string }, [readonly stri
 
 // ---- hold and resume
 
-/** How many rows one statement changes. Longer backlogs take several, each in its own transaction. */
+/**
+ * The number of rows that one statement changes. A longer backlog takes several statements, each in its own
+ * transaction.
+ */
 const batchSize = 5_000;
 
 /**
- * Holds the next batch of queued deliveries of webhooks that are off. Running attempts are held when they complete.
- * Returns whether there may be more.
+ * Holds the next batch of queued deliveries for webhooks that are off. A delivery that is being attempted is held when
+ * the attempt completes. Returns whether there may be more.
  */
 export async function holdDeliveries(db: Db, webhook_ids: readonly string[]): Promise<boolean> {
   const { numAffectedRows } = await sql`/* service */ update webhook_deliveries set status = 'held', due_at = null
@@ -96,8 +103,8 @@ export async function holdDeliveries(db: Db, webhook_ids: readonly string[]): Pr
 }
 
 /**
- * Queues the next batch of held deliveries in sequence order, one microsecond apart. Those created before `oldest` expire.
- * Returns whether there may be more.
+ * Queues the next batch of held deliveries in sequence order, one microsecond apart. Deliveries created before `oldest`
+ * expire. Returns whether there may be more.
  */
 export async function resumeDeliveries(db: Db, { workspace_id, id }: WebhookKey, oldest: Date): Promise<boolean> {
   const { numAffectedRows } = await sql`update webhook_deliveries d
@@ -115,8 +122,8 @@ export async function resumeDeliveries(db: Db, { workspace_id, id }: WebhookKey,
 // ---- redeliver and replay
 
 /**
- * Makes the delivery due before all others of its webhook. Its schedule continues after the attempt: see the example above.
- * Returns false if an attempt is running.
+ * Makes the delivery due before all of its webhook's other deliveries. Its schedule continues after the attempt (see
+ * the example above). Returns false if an attempt is running.
  */
 export async function queueRedelivery(db: Db, { workspace_id, webhook_id, id }: DeliveryRow): Promise<boolean> {
   const { rows } = await sql`update webhook_deliveries set status = 'pending', kind = 'manual', failed_at = null,
@@ -129,9 +136,9 @@ export async function queueRedelivery(db: Db, { workspace_id, webhook_id, id }: 
 }
 
 /**
- * Queues finished deliveries again with a new schedule, in sequence order, the first at `startAt` and then one per
- * `intervalMs`. Pending ones that wait for their next attempt are attempted then, or when they are due if that is earlier,
- * and their schedule continues. Returns the sequence numbers, ascending.
+ * Queues finished deliveries again with a new schedule, in sequence order, one every `intervalMs` from `startAt`.
+ * Pending deliveries keep their schedule, and are attempted at their new time or when they are due, whichever is
+ * earlier. Returns the sequence numbers in ascending order.
  */
 export async function queueReplay(
   db: Db,
@@ -166,13 +173,13 @@ async function replayBounds(db: Db, webhook: WebhookKey, filter: Replay): Promis
   return bounds;
 }
 
-// ---- end without success
+// ---- ending without success
 
-/** For a delivery that could not be attempted because of an error on our side. */
+/** Fails a delivery that could not be attempted because of an internal error. */
 export async function failDelivery(db: Db, id: string): Promise<void> {
   await sql`/* service */ update webhook_deliveries set status = ${endStatus('failed')} where id = ${id}`.execute(db);
 }
 
-/** A delivery that succeeded once stays `delivered`, even if sending it again did not succeed. */
+/** A delivery that has succeeded stays `delivered`, even if a later attempt fails. */
 const endStatus = (status: 'failed' | 'expired') =>
   sql`case when delivered_at is null then ${status} else 'delivered' end`;

@@ -1,11 +1,11 @@
-// Owns the queries that turn a batch of events into deliveries. They run in the one dispatcher of the installation, in the
-// transaction that marks the events as dispatched.
+// The queries that turn a batch of events into deliveries. They run in the installation's single dispatcher, in
+// the transaction that marks the events as dispatched.
 import { prepared } from '../../../kit/db/database.ts';
 import { sendWithCommit } from '../../../kit/db/send.ts';
 import type { Db } from '../../../tables.ts';
 import type { WebhookRow } from '../contract.ts';
 
-/** The columns of a webhook that decide which events it receives. */
+/** The columns that decide which events a webhook receives. */
 export type SubscribedWebhook = Pick<
   WebhookRow,
   'workspace_id' | 'id' | 'app_id' | 'events' | 'entity_names' | 'target_url' | 'disabled_at' | 'created_date'
@@ -33,7 +33,7 @@ export interface NewDelivery {
 }
 
 /**
- * Inserts bodies and deliveries with the commit. Deliveries to a webhook that is on are due at once. Those to a webhook that is off
+ * Inserts bodies and deliveries with the commit. Deliveries are due immediately if their webhook is on. Otherwise they
  * are numbered and kept as `missed`.
  */
 export async function insertDeliveries(
@@ -74,8 +74,9 @@ const insertBodyRows = prepared<object, [readonly string[], readonly string[], r
    select * from unnest($1::uuid[], $2::uuid[], $3::text[])`,
 );
 
-// `taken` reserves as many sequence numbers per webhook as it has new deliveries. Example: webhook A is at 17 and has 3 new
-// deliveries, so its counter becomes 20, and they get 18 to 20. A webhook that was deleted meanwhile is left out.
+// `taken` reserves a sequence number for each of a webhook's new deliveries. Example: webhook A is at 17 and has 3 new
+// deliveries, so its counter becomes 20, and the deliveries get 18 to 20. Webhooks deleted in the meantime are left
+// out.
 const insertDeliveryRows = prepared<
   object,
   [now: Date, deliveries: string, webhooks: readonly string[], counts: readonly number[]]

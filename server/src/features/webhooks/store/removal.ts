@@ -1,16 +1,17 @@
-// Owns removing what is no longer kept: the logs of deleted webhooks, and deliveries, bodies and warnings that are too old.
+// Removes expired data: deleted webhooks' logs, and old deliveries, bodies and warnings.
 import { sql } from 'kysely';
+import { purge } from '../../../kit/background/purge.ts';
 import { minIdAt } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
 
 const batchSize = 5_000;
 
-/** SQL for polling. */
+/** Polling query: returns a row if a deleted webhook still has a log. */
 export const deletedLogsDueInMs = 'select 0 from deleted_webhooks limit 1';
 
 /**
- * Removes the next batch of the log of one deleted webhook. Bodies are removed once no webhook of the app is left that
- * could have received the same event. Returns how many rows were removed.
+ * Removes the next batch of a deleted webhook's log. Bodies are removed once the app has no webhooks left, because
+ * another webhook could have received the same event. Returns the number of removed rows.
  */
 export async function removeDeletedLogs(db: Db): Promise<number> {
   const { rows } = await sql<{ webhook_id: string; app_id: string }>`/* service */ select webhook_id, app_id
@@ -32,21 +33,20 @@ const dayMs = 24 * 60 * 60 * 1000;
 const keptMs = 30 * dayMs;
 
 /**
- * Removes a batch of deliveries and warnings older than 30 days. Bodies are kept a week longer, because their id is that of
- * the event, which may have waited before the fan-out. Returns how many rows were removed.
+ * Removes deliveries and warnings older than 30 days. Bodies are kept for another week, because their age is
+ * taken from the event's id, and the event may have waited before the fan-out. Returns the number of removed rows.
  */
 export async function removeOldDeliveries(db: Db, now: Date): Promise<number> {
   const before = (ms: number) => minIdAt(new Date(now.getTime() - ms));
+  const warnedBefore = new Date(now.getTime() - keptMs);
   const removed = [
-    await sql`/* service */ delete from webhook_deliveries where id in (
-      select id from webhook_deliveries where id < ${before(keptMs)} order by id limit ${batchSize})`.execute(db),
-    await sql`/* service */ delete from webhook_bodies where event_id in (
-      select event_id from webhook_bodies where event_id < ${before(keptMs + 7 * dayMs)} order by event_id limit ${batchSize})`.execute(
-      db,
-    ),
-    await sql`/* service */ delete from webhook_warnings where id in (
-      select id from webhook_warnings where due_at is null and created_date < ${new Date(now.getTime() - keptMs)}
-      limit ${batchSize})`.execute(db),
+    await purge(db, { table: 'webhook_deliveries', where: sql`id < ${before(keptMs)}`, order: 'id' }),
+    await purge(db, {
+      table: 'webhook_bodies',
+      where: sql`event_id < ${before(keptMs + 7 * dayMs)}`,
+      order: 'event_id',
+    }),
+    await purge(db, { table: 'webhook_warnings', where: sql`due_at is null and created_date < ${warnedBefore}` }),
   ];
-  return removed.reduce((sum, { numAffectedRows }) => sum + Number(numAffectedRows ?? 0), 0);
+  return removed.reduce((sum, count) => sum + count, 0);
 }

@@ -1,8 +1,9 @@
-// Owns the queries that maintain stored signing secrets: expiry after a rotation, and a change of the master key.
+// The queries that maintain stored signing secrets: expiry after a rotation, and rewrapping after the master key
+// changes.
 import { type Selectable, sql } from 'kysely';
 import type { Db, Tables } from '../../../tables.ts';
 
-/** Removes previous secrets whose 24 hours of overlap have ended. Returns how many. */
+/** Removes previous secrets whose 24-hour overlap has ended. Returns how many were removed. */
 export async function removeExpiredSecrets(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } =
     await sql`/* service */ update webhooks set previous_secret = null, previous_secret_expires_at = null
@@ -13,8 +14,8 @@ export async function removeExpiredSecrets(db: Db, now: Date): Promise<number> {
 export type SealedSecrets = Pick<Selectable<Tables['webhooks']>, 'workspace_id' | 'id' | 'secret' | 'previous_secret'>;
 
 /**
- * Webhooks with a secret that is sealed under another master key than `keyId`. The order is random, so that secrets that
- * can't be opened do not block the others.
+ * Lists webhooks that have a secret sealed under a master key other than `keyId`. The order is random, so secrets that
+ * can't be opened don't block the others.
  */
 export async function listSecretsUnderOldKeys(db: Db, keyId: string, limit: number): Promise<SealedSecrets[]> {
   const current = `v1.${keyId}.`;

@@ -1,4 +1,4 @@
-// Owns the queue of warning mails about failing webhooks.
+// The queue for warning mails about failing webhooks.
 import type { Db } from '../../../tables.ts';
 
 export interface Warning {

@@ -1,4 +1,4 @@
-// Owns the queries on the webhooks themselves: their settings and their health.
+// The queries on webhooks: their settings and health.
 import { sql } from 'kysely';
 import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { prepared } from '../../../kit/db/database.ts';
@@ -21,7 +21,7 @@ export const listWebhooks = (db: Db, { app }: AppAccess, scope: Scope) =>
     .$castTo<WebhookRow>()
     .execute();
 
-/** Sent with the commit. */
+/** The inserts are sent with the commit. */
 export async function insertWebhook(db: Db, row: WebhookRow): Promise<void> {
   const sequence = { workspace_id: row.workspace_id, webhook_id: row.id };
   const webhook = { ...row, last_error: null };
@@ -29,7 +29,7 @@ export async function insertWebhook(db: Db, row: WebhookRow): Promise<void> {
   await sendWithCommit(db, db.insertInto('webhook_sequences').values(sequence).compile());
 }
 
-/** Until the transaction ends, changes to the webhook and the recording of its attempts wait. */
+/** Changes to the webhook, and recording its attempts, wait until the transaction ends. */
 export const lockWebhook = (db: Db, { workspace_id, id }: WebhookKey) =>
   db
     .selectFrom('webhooks')
@@ -44,7 +44,7 @@ type WebhookColumns = Partial<
   Omit<WebhookRow, 'workspace_id' | 'id' | 'app_id' | 'scope' | 'created_by_id' | 'created_date' | 'last_error'>
 >;
 
-/** Saves a locked webhook. */
+/** Saves a webhook that the transaction has locked. */
 export function saveWebhook(db: Db, { workspace_id, id }: WebhookKey, columns: WebhookColumns): Promise<void> {
   const saved = db.updateTable('webhooks').set(columns).where('workspace_id', '=', workspace_id).where('id', '=', id);
   return sendWithNext(db, saved.compile());
@@ -55,9 +55,12 @@ export function removeWebhook(db: Db, { workspace_id, id }: WebhookKey): Promise
   return sendWithNext(db, removed.compile());
 }
 
-// ---- by the person who created them
+// ---- webhooks by creator
 
-/** A member of the workspace, or a former one who created webhooks in it, by e-mail address in any case. */
+/**
+ * Finds a member of the workspace, or a former member who created webhooks in it. The e-mail address is
+ * case-insensitive.
+ */
 export const findWebhookCreator = (db: Db, { workspace_id }: WorkspaceAccess, email: string) =>
   db
     .selectFrom('users')
@@ -83,7 +86,7 @@ export const findWebhookCreator = (db: Db, { workspace_id }: WorkspaceAccess, em
     )
     .executeTakeFirst();
 
-/** Newest first, of all agents and apps, also of those in the trash. */
+/** Lists the webhooks that a user created for any agent or app, including those in the trash, newest first. */
 export function listWebhooksOf(
   db: Db,
   { workspace_id }: WorkspaceAccess,
@@ -106,7 +109,7 @@ export function listWebhooksOf(
   return webhooks.$castTo<WebhookRow & { app_name: string }>().execute();
 }
 
-/** Locks in the order of their ids, as workers do. Returns those that were on. */
+/** Locks the webhooks in id order, as workers do. Returns the webhooks that were on. */
 export async function turnOffWebhooksOf(
   db: Db,
   { workspace_id }: WorkspaceAccess,
@@ -123,7 +126,7 @@ export async function turnOffWebhooksOf(
 
 // ---- for workers, across workspaces
 
-/** Locks in the order of their ids, so that two workers can't deadlock. */
+/** Locks the webhooks in id order, so two workers can't deadlock. */
 export const lockWebhooks = (db: Db, ids: readonly string[]): Promise<WebhookRow[]> => lockWebhookRows(db, ids);
 
 const lockWebhookRows = prepared<WebhookRow, [readonly string[]]>(
@@ -132,8 +135,9 @@ const lockWebhookRows = prepared<WebhookRow, [readonly string[]]>(
 );
 
 /**
- * What `applyAttempts` does with attempts that have all succeeded. Counts those whose delivery was completed by this transaction, and
- * not by another worker in the meantime. `offset 0` keeps the planner from joining, for which it would read the whole log.
+ * Has the same effect as `applyAttempts` if all attempts have succeeded. An attempt counts only if this transaction
+ * completed its delivery, not if another worker did so first. `offset 0` keeps the planner from using a join, which
+ * would read the whole log.
  */
 export const recordSuccesses = (attempts: readonly SuccessfulAttempt[]) =>
   recordSuccessfulAttempts.query(JSON.stringify(attempts));
@@ -161,7 +165,7 @@ const recordSuccessfulAttempts = prepared<object, [string]>(
    from locked where w.id = locked.id`,
 );
 
-/** SQL for polling. */
+/** Polling query: returns a row if a webhook has deliveries to resume or hold. */
 export const resyncDueInMs = 'select 0 from webhooks where resync_pending limit 1';
 
 /** Locks a webhook that was turned on or off and still has deliveries to resume or hold. */
@@ -173,7 +177,7 @@ const lockPendingResyncRow = prepared<WebhookRow, []>(
   '/* service */ select * from webhooks where resync_pending order by id limit 1 for no key update skip locked',
 );
 
-/** A webhook that this turns off is marked `resync_pending`, so that a job holds the rest of its deliveries. */
+/** A webhook that is turned off here is marked `resync_pending`, so a job holds its remaining deliveries. */
 export const saveHealth = (db: Db, updates: readonly (HealthUpdate & { readonly id: string })[]) =>
   saveHealthRows(db, JSON.stringify(updates));
 

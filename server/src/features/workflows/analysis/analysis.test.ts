@@ -1,4 +1,4 @@
-// Explaining failed runs through the API, with the sandbox's language model (docs/api/workflows.md#explanations).
+// Tests explaining failed runs through the API, with the sandbox's language model (docs/api/workflows.md#explanations).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -22,7 +22,10 @@ const workflow = await create(app, { name: 'Welcome' });
 const advice = 'The endpoint refused the key in step 3. Set a new one.';
 const silent = '"workflow":"Never answered"';
 
-/** What the model says, one answer after the other; the last one is repeated. Returns the requests that it gets. */
+/**
+ * Makes the model return these replies in order, then repeat the last one. Returns the requests that the model
+ * receives.
+ */
 function script(...replies: (ModelReply | ((request: ChatRequest) => Promise<ModelReply>))[]): ChatRequest[] {
   const requests: ChatRequest[] = [];
   model.script(async (request) => {
@@ -43,7 +46,7 @@ const slowly = async (): Promise<ModelReply> => {
 const pathOf = (run: string, of = workflow, within = app) =>
   `/api/apps/${within.id}/workflows/${of.id}/runs/${run}/analyze`;
 
-/** A new token for each call, because a person may call five times a minute. */
+/** Every call uses a new token, because each user may make only five calls a minute. */
 const newToken = async () => world.token(await world.member(workspace, 'editor', `${newId()}@example.com`), workspace);
 
 const analyze = async (run: string, { at = world, of = workflow }: { at?: World; of?: typeof workflow } = {}) =>
@@ -62,7 +65,7 @@ beforeEach(() => {
   script({ text: advice });
 });
 
-// It takes 30 seconds; the other tests run meanwhile.
+// This call takes 30 seconds, so it runs alongside the other tests.
 script({ text: advice });
 const unansweredWorkflow = await create(app, { name: 'Never answered' });
 const unansweredRun = await insertFailedRun(world, app, unansweredWorkflow);
@@ -128,7 +131,7 @@ describe('analyzeRun', () => {
     expect(await count()).toEqual(before);
   });
 
-  it('says which step failed, also if the platform ended the run', async () => {
+  it('says which step failed, even if the platform ended the run', async () => {
     const stopped = { failure: null, status_reason: 'step_limit' } as const;
     const headersOf = async (of: FailedRun) => (await analyze(await fail(of))).headers;
     expect(await headersOf(stopped)).toMatchObject({ 'x-failure-class': 'step_limit', 'x-failure-step': '3' });
@@ -159,7 +162,9 @@ describe('analyzeRun', () => {
 });
 
 describe('one generation', () => {
-  /** Keeps calls from taking a lease until at least `waiting` of them try to, all of which have seen that nobody has it. */
+  /**
+   * Blocks the lease table until at least `waiting` calls try to take a lease. All of them have seen that it is free.
+   */
   const whileLeasesAreLocked = (waiting: number, work: (db: Db) => Promise<unknown>) =>
     transaction(world.db, async (db) => {
       await sql`lock table workflow_analysis_leases in share row exclusive mode`.execute(db);
@@ -293,7 +298,7 @@ describe('an explanation is not stored', () => {
     expect(got).toMatchObject(none);
     expect(sourceOf(got)).toBe('none');
     expect(await findStored(unansweredRun)).toBeUndefined();
-  }, 40_000);
+  });
 });
 
 describe('a reference to a step that does not exist', () => {

@@ -1,5 +1,5 @@
-// Owns explaining a failed run (docs/api/workflows.md#explanations): generated once, by one process at a time, and stored. Whoever
-// asks meanwhile waits for that generation. No connection to the database is held while the model writes.
+// Explains a failed run (docs/api/workflows.md#explanations). The explanation is generated once and stored.
+// Calls that arrive during the generation wait for it. No database connection is held while the model writes.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { WakeableSleep, type WakeUps } from '../../../kit/background/workers/wake.ts';
@@ -31,9 +31,9 @@ import { hashPrompt, promptVersion } from './prompt.ts';
 
 export interface AnalysisDeps {
   readonly model: LanguageModel;
-  /** False: the operator does not want runs to be sent to the model. */
+  /** False if the operator has disabled sending runs to the model. */
   readonly isAnalysisOn: boolean;
-  /** The values of all secrets of the app. */
+  /** Returns the values of all the app's secrets. */
   readonly listSecretValues: (db: Db, access: AppAccess) => Promise<readonly string[]>;
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
   readonly clock: Clock;
@@ -45,16 +45,19 @@ export type RunAccess = AppAccess & { readonly run: RunSummary };
 type Source = 'generated' | 'stored' | 'none';
 
 const waitMs = 60_000;
-/** Longer than a generation takes, with reading and storing: whoever holds it for longer has crashed. */
+/**
+ * Longer than any generation, including reading and storing. If a process still holds its lease after this, it has
+ * crashed.
+ */
 const leaseSeconds = Math.ceil(generationMs / 1000) + 15;
-/** Whoever waited for a process that crashed generates the explanation after that. */
+/** The longest that a call can take: it waits for a process that crashes, then generates the explanation itself. */
 export const maxAnswerSeconds = (waitMs + generationMs) / 1000;
 
-export async function analyzeRun(db: Db, access: RunAccess, deps: AnalysisDeps): Promise<Answer<Explanation>> {
+export async function analyzeRun(db: Db, deps: AnalysisDeps, access: RunAccess): Promise<Answer<Explanation>> {
   const { run } = access;
   if (run.status !== 'failed') throw runNotFailed();
   const failureClass = classifyFailure({ ...run, failure: await findFailure(db, run) });
-  const found = deps.isAnalysisOn ? await findOrGenerate(db, { access, failureClass }, deps) : undefined;
+  const found = deps.isAnalysisOn ? await findOrGenerate(db, deps, { access, failureClass }) : undefined;
   const headers = {
     'x-failure-class': failureClass,
     'x-failure-step': String(stepOf(run)),
@@ -68,9 +71,9 @@ export async function analyzeRun(db: Db, access: RunAccess, deps: AnalysisDeps):
 }
 
 const runNotFailed = () =>
-  new Problem('bad_request', 'run_not_failed', "Only a failed run can be explained. Read the run's `status` first.");
+  new Problem('bad_request', 'run_not_failed', "Only failed runs can be explained. Check the run's `status` first.");
 
-/** The step that failed. If the platform ended the run, the last one; 0 if there is none. */
+/** The failed step. If the platform ended the run, this is the last step, or 0 if there are no steps. */
 const stepOf = ({ failed_step, steps_count }: RunSummary): number => failed_step ?? steps_count;
 
 interface Subject {
@@ -86,16 +89,17 @@ interface Found {
 const toTopic = (runId: string): string => `analysis:${runId}`;
 
 /**
- * Undefined if there is none and none could be generated. Example: three calls, the first of them in another process.
+ * Returns undefined if there is no explanation and none could be generated. Example with three calls, of which A is in
+ * another process:
  *
- *   A  takes the lease of the run and asks the model                  → generated
+ *   A  takes the run's lease and calls the model                      → generated
  *   B  finds the lease, and waits until the explanation is stored     → stored
- *   C  the same, but the process of A crashes: when the lease has expired, C takes it over
+ *   C  also waits, but A's process crashes; once the lease has expired, C takes it over
  *
- * If the model fails A, the lease ends without an explanation, and those who waited for it get none either: asking the model again
- * for each of them would keep the last one waiting for minutes.
+ * If the model fails for A, the lease ends without an explanation, and the waiting calls get none. If each of them
+ * called the model again, the last call would wait for minutes.
  */
-async function findOrGenerate(db: Db, subject: Subject, deps: AnalysisDeps): Promise<Found | undefined> {
+async function findOrGenerate(db: Db, deps: AnalysisDeps, subject: Subject): Promise<Found | undefined> {
   const { run } = subject.access;
   const { wake, model, shutdownSignal } = deps;
   const idle = new WakeableSleep();
@@ -108,12 +112,13 @@ async function findOrGenerate(db: Db, subject: Subject, deps: AnalysisDeps): Pro
       if (state?.stored !== undefined) return { stored: state.stored, source: 'stored' };
       if (state === undefined || shutdownSignal.aborted) return undefined;
       const { lease } = state;
-      if (awaited !== undefined && lease?.holder !== awaited) return undefined; // it ended without an explanation
+      // The generation ended without an explanation.
+      if (awaited !== undefined && lease?.holder !== awaited) return undefined;
       if (lease === undefined || lease.is_expired) {
         if (!(await model.check())) return undefined;
         const holder = newId();
-        if (await takeLease(db, run, holder, leaseSeconds)) return await generateUnderLease(db, subject, holder, deps);
-        awaited = undefined; // another call has just taken it
+        if (await takeLease(db, run, holder, leaseSeconds)) return await generateUnderLease(db, deps, subject, holder);
+        awaited = undefined; // another call has just taken the lease
         continue;
       }
       awaited = lease.holder;
@@ -128,27 +133,27 @@ async function findOrGenerate(db: Db, subject: Subject, deps: AnalysisDeps): Pro
 
 async function generateUnderLease(
   db: Db,
+  deps: AnalysisDeps,
   subject: Subject,
   holder: string,
-  deps: AnalysisDeps,
 ): Promise<Found | undefined> {
   const { run } = subject.access;
   try {
-    // Another process may have stored one between our look and our lease.
+    // Another process may have stored an explanation between our read and taking the lease.
     const state = await findAnalysisState(db, run);
     if (state?.stored !== undefined) return { stored: state.stored, source: 'stored' };
-    const generated = await generate(db, subject, deps);
+    const generated = await generate(db, deps, subject);
     return generated && (await store(db, run, generated, holder, deps.clock.now()));
   } finally {
-    await releaseLease(db, run, holder).catch(() => {}); // it expires by itself
+    await releaseLease(db, run, holder).catch(() => {}); // if this fails, the lease expires
     deps.wake.notify(toTopic(run.id));
   }
 }
 
 async function generate(
   db: Db,
-  { access, failureClass }: Subject,
   deps: AnalysisDeps,
+  { access, failureClass }: Subject,
 ): Promise<NewExplanation | undefined> {
   const { run } = access;
   const hider = createHider(await deps.listSecretValues(db, access));
@@ -181,7 +186,7 @@ async function generate(
   );
 }
 
-/** The explanation and the end of the lease become visible together. */
+/** Stores the explanation and ends the lease in one transaction, so both become visible together. */
 async function store(
   db: Db,
   run: RunSummary,
@@ -195,7 +200,7 @@ async function store(
     return isInserted;
   });
   if (isStored) return { stored: { explanation: generated.explanation, generated_at: now }, source: 'generated' };
-  // A process that was frozen for longer than its lease comes second.
+  // This process was suspended until its lease expired, and another process has stored an explanation.
   const state = await findAnalysisState(db, run);
   return state?.stored && { stored: state.stored, source: 'stored' };
 }

@@ -1,5 +1,5 @@
-// Owns what of a model's answer people get to see: plain text without credentials, links or markup, which repeats nothing of our
-// instructions and names only steps that exist.
+// Checks a model's reply before users see it. The result is plain text without credentials, links or markup. It
+// repeats no part of our instructions and mentions only steps that exist.
 import { toStorableText } from '../../../kit/text.ts';
 import { findSteps, removeSteps } from './citations.ts';
 import { type Hider, invisible } from './hide.ts';
@@ -7,7 +7,7 @@ import { ownTexts } from './prompt.ts';
 
 export const maxExplanationCharacters = 4_000;
 
-/** `repeats_prompt`: it can't be used. */
+/** A reply that repeats the prompt is discarded entirely. */
 export type CheckedAnswer =
   | { readonly fault: 'empty' | 'repeats_prompt' }
   | { readonly fault: 'unknown_step'; readonly text: string }
@@ -15,16 +15,16 @@ export type CheckedAnswer =
 
 export interface AnswerContext {
   readonly hider: Hider;
-  /** The word around the document. */
+  /** The random word on the lines before and after the document. */
   readonly boundary: string;
-  /** The numbers of all steps of the run. */
+  /** Whether the run has a step with this number. */
   readonly isStep: (number: number) => boolean;
 }
 
 export function checkAnswer(content: string, { hider, boundary, isStep }: AnswerContext): CheckedAnswer {
   if (repeatsPrompt(content, boundary)) return { fault: 'repeats_prompt' };
   const isUnknown = (number: number) => !isStep(number);
-  // Again afterwards: a credential must not come about because something between its parts was removed.
+  // Both functions run twice, because removing text can join two halves of a credential.
   const text = toPlainText(hider.hideInText(toPlainText(hider.hideInText(content))));
   const hasUnknownStep = findSteps(text).some(isUnknown);
   const kept = cutAtWord(hasUnknownStep ? removeSteps(text, isUnknown) : text);
@@ -34,10 +34,10 @@ export function checkAnswer(content: string, { hider, boundary, isStep }: Answer
 
 // ---- plain text
 
-// Longer than any word or address: what is encoded to pass unnoticed, such as base 64.
+// No word or address is this long. The text was probably encoded, for example in base64, to evade the other checks.
 const longWord = /\S{100,}/g;
 
-/** Anything that a page or a mail program could turn into a link, an image or markup becomes text. */
+/** Turns anything that a page or a mail program could render as a link, an image or markup into plain text. */
 function toPlainText(text: string): string {
   return (
     toStorableText(text)
@@ -46,14 +46,14 @@ function toPlainText(text: string): string {
       .replace(/\r\n?/g, '\n')
       .replace(/[^\P{Cc}\n\t]/gu, '')
       .replace(/\b(?:https?|ftp|wss?|file):\/{0,4}|\b(?:javascript|data|vbscript|mailto|tel|blob):(?=\S)/gi, '')
-      // What removing one has joined to another, or is part of a word.
+      // Schemes within a word, or created when the line above joined text.
       .replace(/:(?=\/\/)|(?<=javascript|data|vbscript|mailto|tel|blob):(?=\S)/gi, ' :')
-      // What follows an address: where data would be carried away.
+      // An address's query and fragment, which could be used to leak data.
       .replace(/((?:[\w-]{1,63}\.){1,20}[a-z]{2,24}(?::\d{1,5})?(?:\/[^\s?#)\]]{0,500})?)[?#][^\s)\]]+/gi, '$1')
       .replace(/\bwww\./gi, '')
       .replace(/<(?=[a-z/!?&])/gi, '‹')
       .replace(/&(?=#?\w{1,31};)/g, '＆')
-      .replace(/!\[/g, '[')
+      .replace(/!+\[/g, '[')
       .replace(/\](?=[([:])/g, '] ')
       .replace(/[`]{2,}/g, '`')
       .replace(longWord, '…')
@@ -74,14 +74,14 @@ const fragmentCharacters = 40;
 const fragmentEvery = 10;
 const boundaryCharacters = 12;
 
-/** Only the letters and digits, so that neither spacing nor punctuation nor case hides a repetition. */
+/** Keeps only letters and digits, so spacing, punctuation and case can't hide a repetition. */
 const toLetters = (text: string): string =>
   text
     .normalize('NFKC')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '');
 
-/** Each text of 50 letters or more of ours contains one of these. */
+/** Any 50 consecutive letters of our prompt contain one of these fragments. */
 function listFragments(text: string, length: number, every: number): string[] {
   const letters = toLetters(text);
   const count = Math.max(0, Math.floor((letters.length - length) / every) + 1);

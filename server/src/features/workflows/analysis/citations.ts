@@ -1,14 +1,14 @@
-// Owns the references to steps in an explanation: `step 3`, `steps 2, 4 and 5`, `steps 1–3`.
+// Step references in an explanation: `step 3`, `steps 2, 4 and 5`, `steps 1–3`.
 
 const connector = String.raw`\s{0,3}(?:,\s{0,3}and|,|and|&|or|to|through|[-–—])\s{0,3}`;
 const number = String.raw`#?\d{1,9}`;
-// A list only after the plural: in `step 2 and 401` the second number is something else.
+// A list must follow the plural `steps`. In `step 2 and 401`, 401 is not a step.
 const reference = new RegExp(
   String.raw`\b(?:steps\s{1,3}(?:numbers?\s{1,3}|nos?\.?\s{0,3})?(${number}(?:${connector}${number})*)|step\s{0,3}(?:number\s{1,3}|no\.?\s{0,3})?(${number}))(?![\d.]*\d)`,
   'gi',
 );
 
-/** The numbers of all steps that the text refers to. */
+/** Returns every step number that the text mentions. */
 export function findSteps(text: string): number[] {
   return [...text.matchAll(reference)].flatMap(([, list, single]) => parseNumbers(list ?? single ?? ''));
 }
@@ -16,7 +16,7 @@ export function findSteps(text: string): number[] {
 const parseNumbers = (list: string): number[] => (list.match(/\d+/g) ?? []).map(Number);
 
 /**
- * The text without references to these steps. If only step 3 exists:
+ * Removes references to the steps for which `isRemoved` returns true. If only step 3 exists:
  *
  *   the call in step 9 failed      the call in a step failed
  *   the call failed (step 9)       the call failed

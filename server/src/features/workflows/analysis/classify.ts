@@ -1,5 +1,6 @@
-// Owns the class of a failure (docs/api/workflows.md#failure-classes): what kind of problem ended a run. It depends only on what
-// the run recorded, so that it is the same at every call and needs no model.
+// Failure classes (docs/api/workflows.md#failure-classes), which name the kind of problem that ended a run. The
+// class depends only on the run's recorded data, so it never changes and needs no model.
+import type { RecordedFailure } from '../store/analyses.ts';
 
 export const failureClasses = [
   'timeout',
@@ -22,30 +23,22 @@ export const failureClasses = [
 
 export type FailureClass = (typeof failureClasses)[number];
 
-/** What a failed run recorded about its failure. */
+/** A failed run's recorded data about its failure. */
 export interface FailedRun {
   readonly status_reason: string | null;
   readonly failure: RecordedFailure | null;
 }
 
-/** The error that ended the run. */
-export interface RecordedFailure {
-  /** The type of the error: one of ours, or what a `raise` chose. */
-  readonly type: string;
-  readonly status: number;
-  /** What happened technically. */
-  readonly cause?: string;
-  /** The code of the platform's own refusal. */
-  readonly code?: string;
-}
-
-/** The most specific fact decides: why the platform ended the run, its own refusal, what happened technically, the error's type. */
+/**
+ * The most specific fact decides, in this order: why the platform ended the run, the platform's error code, the
+ * technical cause, and the error type.
+ */
 export function classifyFailure({ status_reason, failure }: FailedRun): FailureClass {
   const reason = status_reason === null ? undefined : classByReason.get(status_reason);
   if (reason !== undefined) return reason;
   if (failure === null) return 'unknown';
   const { type, cause, code } = failure;
-  // Also one that took too long.
+  // Includes expressions that took too long.
   if (type === 'expression') return 'expression';
   return (
     (code === undefined ? undefined : classByCode.get(code)) ??
@@ -61,7 +54,7 @@ const classByReason = new Map<string, FailureClass>([
   ['timeout', 'timeout'],
 ]);
 
-/** Refusals of the platform whose status does not say what they are about. */
+/** Platform error codes for which the status alone doesn't identify the problem. */
 const classByCode = new Map<string, FailureClass>([
   ['credits_exhausted', 'credits'],
   ['unique_conflict', 'validation'],
@@ -74,7 +67,7 @@ const classByCause = new Map<string, FailureClass>([
   ['refused', 'network'],
   ['reset', 'network'],
   ['protocol', 'network'],
-  // The platform refuses the value or the address, whatever the other side would say.
+  // The platform rejects the value or the address, whatever the other side would have returned.
   ['too_large', 'validation'],
   ['address', 'validation'],
   ['entity_rule', 'entity_rule'],
@@ -88,21 +81,24 @@ const classByType = new Map<string, FailureClass>([
   ['validation', 'validation'],
 ]);
 
-/** What the definition names may not exist; otherwise a fault of the definition is one of validation. */
+/**
+ * A configuration error with status 404 means that something doesn't exist. All others mean that the definition is
+ * invalid.
+ */
 function classifyRest(failure: RecordedFailure): FailureClass {
   const { type, status } = failure;
   if (type === 'configuration') return status === 404 ? 'not_found' : 'validation';
   return hasOwnStatus(failure) ? classifyStatus(status) : 'unknown';
 }
 
-/** An error of the type `runtime` has the status 500 without anybody having answered it. */
+/** By default, a `runtime` error has status 500 even though no service returned it. */
 const hasOwnStatus = ({ type, status }: RecordedFailure): boolean => type !== 'runtime' || status !== 500;
 
 function classifyStatus(status: number): FailureClass {
   const exact = classByStatus.get(status);
   if (exact !== undefined) return exact;
   if (status >= 500 && status <= 599) return 'server_error';
-  // A redirect is not followed: the request went to the wrong address.
+  // Redirects are not followed, so a 3xx status means that the request was sent to the wrong address.
   return status >= 300 && status <= 499 ? 'bad_request' : 'unknown';
 }
 

@@ -1,4 +1,4 @@
-// Runs every labelled failure (server/test/failures) against real services, and compares the class of each with its label.
+// Runs every labelled failure (server/test/failures) against real services and compares its class with its label.
 import { afterAll, expect, it } from 'vitest';
 import { controlFailures } from '../../../../test/failures/control.ts';
 import { dataFailures } from '../../../../test/failures/data.ts';
@@ -13,7 +13,7 @@ import { failureClasses } from './classify.ts';
 const services = await startFailingServices();
 afterAll(() => services.close());
 const { world, owner } = await startWorkflowWorld({
-  // Nobody listens there: agents don't reply, and runs are not explained.
+  // No process listens on this port, so agents don't reply and runs are not explained.
   environment: { OUTBOUND_ALLOW: 'http://127.0.0.0/8', MODEL_URL: services.closed },
   zone: failingZone,
   extraCa: services.ca,
@@ -39,7 +39,7 @@ const schema = {
   },
 };
 
-/** An app in a workspace with so many credits; null: without a limit. */
+/** Creates an app in a workspace with this monthly credit limit. Null means no limit. */
 async function prepare(monthly_limit: number | null) {
   const workspace = await world.workspace(owner);
   const limits = { rate_multiplier: 1000, monthly_limit };
@@ -74,15 +74,15 @@ const fill = (value: unknown, places: Places) =>
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-/** Returns the class that the API names. */
+/** Returns the class that the API reports. */
 async function runCase({ app, as, scene, places }: Prepared, failure: FailureCase): Promise<string> {
   const workflow = await scene.create(app, { definition: define(fill(failure.do, places)) });
   const started = await scene.send('POST', app, `/${workflow.id}/run-now`, { input: failure.input ?? {} });
-  // Without credits people can't start a run, but triggers do.
+  // Users can't start a run without credits, but triggers can.
   const run = started.status === 402 ? await startByTrigger(app, workflow) : started.body.run_id;
   expect(run, `${failure.name}: ${JSON.stringify(started.body)}`).toEqual(expect.any(String));
   const isEnded = async () => (await scene.getRun(app, workflow.id, run)).completed_at !== null;
-  await expect.poll(isEnded, { timeout: 45_000, interval: 250 }).toBe(true);
+  await expect.poll(isEnded, { message: `${failure.name} ended`, interval: 250 }).toBe(true);
   const { status, error_message } = await scene.getRun(app, workflow.id, run);
   expect(status, `${failure.name}: ${error_message}`).toBe('failed');
   const path = `/api/apps/${app.id}/workflows/${workflow.id}/runs/${run}/analyze`;
@@ -94,7 +94,7 @@ async function runCase({ app, as, scene, places }: Prepared, failure: FailureCas
   }
 }
 
-/** As a trigger does: it does not ask for credits. */
+/** Starts a run as a trigger would, without checking credits. */
 async function startByTrigger(app: Prepared['app'], workflow: NewRun['workflow']): Promise<string | undefined> {
   const { workspace_id, id: app_id } = app;
   const run = {
@@ -106,14 +106,14 @@ async function startByTrigger(app: Prepared['app'], workflow: NewRun['workflow']
     depth: 0,
     is_test_run: false,
   } as const;
-  const [id] = await startRuns(world.db, [run], world.app, world.clock.now());
+  const [id] = await startRuns(world.db, world.app, [run], world.clock.now());
   return id;
 }
 
 const failures: readonly FailureCase[] = [...serviceFailures, ...dataFailures, ...controlFailures];
 const requiredAccuracy = 0.9;
 
-/** A line for each label, with how often each class was given. */
+/** Returns one line per label, showing how often each class was reported. */
 function drawMatrix(results: readonly { label: string; got: string }[]): string {
   const columns = failureClasses.filter((name) => results.some(({ label, got }) => label === name || got === name));
   const count = (label: string, got: string) =>
@@ -139,7 +139,7 @@ it('are what an experienced person would say, in nine of ten cases', async () =>
   expect(failures.length).toBeGreaterThanOrEqual(60);
   expect(new Set(failures.map(({ name }) => name)).size).toBe(failures.length);
   expect(new Set(failures.map(({ label }) => label)).size).toBeGreaterThanOrEqual(12);
-  // 20 runs of an app go on at the same time.
+  // Five apps are needed, because each app can have at most 20 concurrent runs.
   const ordinary = await Promise.all(Array.from({ length: 5 }, () => prepare(null)));
   const poor = { 'no credits': await prepare(0), 'few credits': await prepare(0.1) };
   const ended = await Promise.allSettled(
@@ -156,4 +156,4 @@ it('are what an experienced person would say, in nine of ten cases', async () =>
   console.log(`${drawMatrix(results)}\n\naccuracy ${(100 * accuracy).toFixed(1)} % of ${results.length}`);
   for (const { name, label, got } of wrong) console.log(`  ${name}: ${got} instead of ${label}`);
   expect(accuracy).toBeGreaterThanOrEqual(requiredAccuracy);
-}, 90_000);
+});

@@ -1,4 +1,4 @@
-// Owns asking the language model for an explanation: at most twice, within 30 seconds.
+// Requests an explanation from the language model, with at most two calls within 30 seconds.
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { Hider } from './hide.ts';
@@ -20,8 +20,9 @@ export interface GenerateOptions {
 export const generationMs = 30_000;
 
 /**
- * Returns undefined if the model gives no usable answer in time. An answer that names a step that does not exist, or repeats the
- * instructions, is asked for once more. If the second names one too, or there is none, the reference is removed.
+ * Returns undefined if the model gives no usable reply in time. If the reply is empty, repeats the instructions or
+ * mentions a step that does not exist, the model is called a second time. If the second reply is missing or also
+ * mentions an unknown step, the reference is removed.
  */
 export async function generateExplanation(document: string, options: GenerateOptions): Promise<Generated | undefined> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(generationMs)]);
@@ -33,11 +34,11 @@ export async function generateExplanation(document: string, options: GenerateOpt
 
 interface Asked {
   readonly fault: 'empty' | 'repeats_prompt' | 'unknown_step' | null;
-  /** What people may see of the answer. */
+  /** The text to show to users. */
   readonly usable: Generated | undefined;
 }
 
-/** Undefined: the model is unavailable, or did not complete its answer. */
+/** Returns undefined if the model is unavailable or its reply is incomplete. */
 async function ask(document: string, system: string, options: GenerateOptions): Promise<Asked | undefined> {
   const { model, signal } = options;
   const { content, boundary } = buildPrompt(document);

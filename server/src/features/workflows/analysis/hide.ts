@@ -1,11 +1,11 @@
-// Owns hiding credentials in what a language model is sent and in what it says: the values of the app's secrets in any usual
-// form, and whatever looks like a credential.
+// Hides credentials in a language model's prompts and replies: the app's secrets in any common encoding, and
+// anything that looks like a credential.
 import { createMask } from '../runs/mask.ts';
 
 export interface Hider {
-  /** Any JSON, without credentials. A field whose name says that it has one loses its value. */
+  /** Hides the credentials in a JSON value. If a field's name suggests a credential, its whole value is hidden. */
   hide(value: unknown): unknown;
-  /** A text for people: `token: expired` is no credential. */
+  /** Hides credentials in prose, where `token: expired` is not a credential. */
   hideInText(text: string): string;
 }
 
@@ -15,7 +15,7 @@ export function createHider(secrets: Iterable<string>): Hider {
   const maskSecrets = createMask([...secrets].flatMap(listSpellings));
   const hideText = (text: string, keepsWords: boolean): string =>
     patterns.reduce((rest, hide) => hide(rest, keepsWords), maskSecrets(text));
-  // Both before and after characters are replaced, because a secret may contain them.
+  // Secrets are masked before and after normalisation, because normalisation may change the characters of a secret.
   const normalizeText = (text: string): string => maskSecrets(text).normalize('NFKC').replace(invisible, '');
   const hide = (value: unknown): unknown => {
     if (typeof value === 'string') return hideText(normalizeText(value), false);
@@ -32,12 +32,12 @@ export function createHider(secrets: Iterable<string>): Hider {
   return { hide, hideInText: (text) => hideText(text, true) };
 }
 
-/** Characters that people do not see: a text with them can look like another. */
+/** Characters that readers can't see, which can make different texts look identical. */
 export const invisible = /\p{Cf}|\p{Variation_Selector}|[\u{E0000}-\u{E00FF}]/gu;
 
 const minSpelledLength = 8;
 
-/** What a service may make of a secret that it repeats. The mask itself knows the forms of URLs, of JSON and of base 64. */
+/** Lists the forms in which a service may repeat a secret. The mask itself handles URL, JSON and base64 encodings. */
 function listSpellings(secret: string): string[] {
   if (secret.length < minSpelledLength) return [secret];
   const hex = Buffer.from(secret.toWellFormed()).toString('hex');
@@ -53,7 +53,7 @@ function listSpellings(secret: string): string[] {
   ];
 }
 
-// ---- by the name of a field
+// ---- credentials by field name
 
 const credentialNames =
   /(?:authorization|cookie|password|passwd|passphrase|pwd|secret|token|apikey|accesskey|privatekey|credentials?|signature)$/;
@@ -66,17 +66,21 @@ const isCredentialName = (name: string): boolean =>
       .replace(/[^a-z]/g, ''),
   );
 
-/** An expression keeps the names of what it reads, without its literals: `"Bearer " + $secrets.KEY` is part of the explanation. */
+/**
+ * Removes an expression's literals but keeps the names that it reads, because they help to explain a failure.
+ * Example: `"Bearer " + $secrets.KEY` becomes `"***" + $secrets.KEY`.
+ */
 function hideField(value: unknown, hide: (value: unknown) => unknown): unknown {
   if (typeof value !== 'string') return typeof value === 'number' ? hidden : hide(value);
   return /^\$\{[\s\S]*\}$/.test(value) ? hide(value.replace(/"(?:[^"\\]|\\.)*"/g, `"${hidden}"`)) : hidden;
 }
 
-// ---- by what it looks like. Each pattern is linear: it can't begin again within what it has read, or reads little.
+// ---- credentials by appearance. Each pattern takes linear time: it either never rescans text that it has read, or
+// reads only a little.
 
 type Pattern = (text: string, keepsWords: boolean) => string;
 
-/** `expired`, `Required.`: nobody's credential. */
+/** Ordinary words such as `expired` and `Required.` are not credentials. */
 const isWord = (text: string): boolean => /^[A-Za-z]?[a-z]{0,18}[.,;:!?)]*$/.test(text);
 
 const replace =
@@ -85,15 +89,15 @@ const replace =
     text.replace(pattern, by);
 
 const patterns: readonly Pattern[] = [
-  // Also one whose end was cut off.
+  // private keys, even if the end is cut off
   replace(/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, hidden),
   replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#@"'<>\\]{1,500}@/gi, `$1${hidden}@`),
   // JSON Web Tokens
   replace(/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{2,}(?:\.[\w-]*)*/g, hidden),
-  // our own: tokens, keys, hooks and the secrets of webhooks
+  // our own tokens, keys, hooks and webhook secrets
   replace(/\bpl[a-z]_[0-9A-Za-z]{8,}|\bwhsec_[\w+/=-]{8,200}/g, hidden),
   replace(/(\/api\/hooks\/)[^\s/?#"'<>\\]+/g, `$1${hidden}`),
-  // those of well-known services
+  // tokens from well-known services
   replace(
     /(?<![\w-])(?:[spr]k[-_](?:live|test|proj|ant|or)[-_][\w-]{8,}|sk-[\w-]{16,}|gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{8,}|A[KS]IA[0-9A-Z]{12,}|AIza[\w-]{20,}|SG\.[\w-]{10,}\.[\w-]{10,}|npm_\w{20,}|ya29\.[\w.-]{16,})/g,
     hidden,
@@ -103,7 +107,7 @@ const patterns: readonly Pattern[] = [
       isWord(value) ? whole : `${scheme}${space}${hidden}`,
     ),
   replace(/\b((?:set-)?cookie\\?["']?\s{0,5}:\s{0,5}\\?["']?)[^\r\n"'\\]{2,}/gi, `$1${hidden}`),
-  // `password=…`, `"api_key": "…"`, also in JSON that is part of a text
+  // `password=…` and `"api_key": "…"`, including JSON that is embedded in a string
   (text, keepsWords) =>
     text.replace(
       /((?:password|passwd|passphrase|pwd|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|authorization|credential|signature)s?\\{0,4}["']?\s{0,5}[:=]\s{0,5}\\{0,4}["']?)([^\s"'\\&,;<>]{3,})/gi,

@@ -1,5 +1,5 @@
-// Texts in a run that command the language model, with a model that obeys all of them and repeats what it was sent
-// (server/test/failures/injections.ts). What it says must reach nobody.
+// Tests runs whose data contains instructions for the language model. The model obeys all of them and repeats its input
+// (server/test/failures/injections.ts). The explanation must contain no secrets, no links and none of our instructions.
 import { afterAll, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../../sandbox/src/model.ts';
 import { type Obedience, obey } from '../../../../../sandbox/src/obedient-model.ts';
@@ -27,7 +27,7 @@ expect(put.status).toBe(200);
 const personal = await world.token(await world.person('other@example.com'), app.workspace_id);
 expect(personal).not.toBe('');
 
-/** A run whose definition, name, steps and error contain the text, and a token of ours. */
+/** Explains a run whose definition, name, steps and error contain the text and one of our tokens. */
 async function explain(text: string, obedience: Obedience) {
   const said = `${text} ${personal}`;
   const workflow = await create(app, {
@@ -65,10 +65,10 @@ function expectNoSecret(text: string) {
   expect(letters).not.toContain(lettersOf(personal.slice(6)));
 }
 
-/** The line before the document. */
+/** Returns the boundary, which is the line before the document. */
 const boundaryOf = (content?: string | null) => String(content?.split('\n')[1]);
 
-/** No eight words of ours in a row. */
+/** Fails if the text contains eight consecutive words from our instructions. */
 function expectNoSystemText(text: string) {
   const words = (from: string) => from.toLowerCase().match(/[a-z]+/g) ?? [];
   const ours = words(instructions);
@@ -93,5 +93,5 @@ describe.each<Obedience>(['everything', 'data', 'commands'])('a model that repea
 
 it('explains such a run if the model does not obey', async () => {
   const { body } = await explain(injections.plain ?? '', 'data');
-  expect(body.explanation).toContain('Ignore your instructions'); // it is evidence, and no secret
+  expect(body.explanation).toContain('Ignore your instructions'); // this is evidence, not a secret
 });

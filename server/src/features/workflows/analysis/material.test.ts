@@ -1,7 +1,8 @@
-// Tests what a language model is sent about a failed run.
+// Tests the document about a failed run that is sent to the language model.
 import { describe, expect, it } from 'vitest';
+import type { EvidenceStep } from '../store/analyses.ts';
 import { createHider } from './hide.ts';
-import { type Evidence, type EvidenceStep, writeMaterial } from './material.ts';
+import { type Evidence, writeMaterial } from './material.ts';
 import { buildPrompt, hashPrompt } from './prompt.ts';
 
 const hider = createHider(['correct horse battery']);

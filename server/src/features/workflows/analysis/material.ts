@@ -1,13 +1,14 @@
-// Owns what the language model is sent about a failed run: its definition, its error and its last steps, without credentials,
-// at most 32 KiB.
+// The document about a failed run that is sent to the language model. It contains the definition, the error and
+// the last steps, without credentials, in at most 32 KiB.
+import type { EvidenceStep } from '../store/analyses.ts';
 import type { FailureClass } from './classify.ts';
 import type { Hider } from './hide.ts';
 
 export const maxSteps = 10;
-// Of 32 KiB; the rest is for the lines around the document.
+// The limit is 32 KiB, including the lines around the document.
 const maxDocumentBytes = 32 * 1024 - 512;
 
-/** What a run has recorded. */
+/** A run's recorded data. */
 export interface Evidence {
   readonly workflowName: string;
   readonly triggerType: string;
@@ -18,19 +19,7 @@ export interface Evidence {
   readonly steps: readonly EvidenceStep[];
 }
 
-export interface EvidenceStep {
-  readonly number: number;
-  readonly task_path: string;
-  readonly name: string;
-  readonly task_type: string;
-  readonly status: string;
-  readonly attempt: number;
-  readonly input: unknown;
-  readonly output: unknown;
-  readonly error: unknown;
-}
-
-/** Writes the document. Long values are cut, more and more of them until it is short enough. */
+/** Writes the document. Long values are cut to ever shorter lengths until the document fits. */
 export function writeMaterial(evidence: Evidence, hider: Hider): string {
   const safe = hideIn(evidence, hider);
   for (let share = 1; ; share /= 2) {
@@ -39,7 +28,7 @@ export function writeMaterial(evidence: Evidence, hider: Hider): string {
   }
 }
 
-/** Before anything is cut: a part of a credential is not recognised. */
+/** Credentials are hidden before anything is cut, because part of a credential would not be recognised. */
 function hideIn(evidence: Evidence, { hide }: Hider): Evidence {
   const { workflowName, errorMessage, definition, steps } = evidence;
   const hideStep = ({ name, task_path, input, output, error, ...rest }: EvidenceStep): EvidenceStep => ({
@@ -59,7 +48,7 @@ function hideIn(evidence: Evidence, { hide }: Hider): Evidence {
   };
 }
 
-/** How many characters a value may have. */
+/** The maximum length of each kind of value, in characters. */
 const limits = { failedValue: 6_000, value: 1_500, error: 3_000, definition: 12_000, name: 200 };
 
 function describe(safe: Evidence, share: number): object {
@@ -88,7 +77,7 @@ function describe(safe: Evidence, share: number): object {
   };
 }
 
-/** A long definition is reduced to the task that failed: the others show in the steps. */
+/** Reduces a long definition to the failed task. The steps already show the other tasks. */
 function describeDefinition({ definition, steps, failedStep }: Evidence, limit: number): unknown {
   if (JSON.stringify(definition ?? null).length <= limit) return definition;
   const path = steps.find(({ number }) => number === failedStep)?.task_path;
@@ -96,7 +85,7 @@ function describeDefinition({ definition, steps, failedStep }: Evidence, limit: 
   return { shortened: true, ...(task === undefined ? {} : { failed_task: cut(task, limit) }) };
 }
 
-/** The value at a JSON pointer; undefined if there is none. */
+/** Returns the value at a JSON pointer, or undefined if there is none. */
 function followPointer(document: unknown, pointer: string): unknown {
   let value = document;
   for (const part of pointer.split('/').slice(1)) {
@@ -107,7 +96,7 @@ function followPointer(document: unknown, pointer: string): unknown {
   return value;
 }
 
-/** A value that is too long becomes a text: the beginning of its JSON. */
+/** Replaces an overlong value with the beginning of its JSON. */
 function cut(value: unknown, limit: number): unknown {
   const json = typeof value === 'string' ? value : JSON.stringify(value ?? null);
   return json.length <= limit ? value : `${json.slice(0, limit).toWellFormed()}…`;

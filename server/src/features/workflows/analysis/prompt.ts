@@ -1,7 +1,8 @@
-// Owns what the language model is told. Whatever a run has recorded is data: it stands between two lines that it can't contain.
+// The language model's prompt. Everything that a run recorded is treated as data, between two lines that it can't
+// contain.
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Changes with every change of the texts below: explanations are stored with it. */
+/** Increment this with every change to the prompt below. It is stored with each explanation. */
 export const promptVersion = 1;
 
 export const instructions = `You explain to the person who maintains an automated workflow why one of its runs has failed.
@@ -17,7 +18,7 @@ const opening = 'The document about the failed run follows.';
 
 export interface Prompt {
   readonly content: string;
-  /** The random word. */
+  /** The random word on the lines before and after the document. */
   readonly boundary: string;
 }
 
@@ -29,11 +30,11 @@ export function buildPrompt(document: string): Prompt {
 
 const newBoundary = (): string => `DATA-${randomBytes(16).toString('hex')}`;
 
-/** Identifies what was asked: the texts above and the document. */
+/** Returns a hash of the prompt version, the instructions and the document. */
 export const hashPrompt = (document: string): string =>
   createHash('sha256')
     .update(JSON.stringify([promptVersion, instructions, document]))
     .digest('hex');
 
-/** All that is ours and must not be repeated. */
+/** The parts of the prompt that we wrote, which a reply must not repeat. */
 export const ownTexts: readonly string[] = [instructions, secondTry, opening];

@@ -1,4 +1,4 @@
-// Owns reading the task `call`: which calls there are, and what each of them is given.
+// Reads `call` tasks: the available calls and their arguments.
 import { urlFaults, vetUrl } from '../../../kit/outbound/url.ts';
 import type { AgentCall, ConnectorCall, EntityCall, HttpCall, Template } from './model.ts';
 import {
@@ -34,13 +34,13 @@ const isEntityCall = (name: unknown): name is EntityCallName =>
 const callNames = ['http', ...Object.keys(entityCalls), 'agent.send', 'connector.request'];
 const unsupportedCalls: readonly unknown[] = ['asyncapi', 'grpc', 'openapi'];
 
-/** `call` is the name of the call, `given` its `with`. */
+/** `call` is the call's name, and `given` is its `with`. */
 export function readCall(call: Place, given: Place | undefined): Call | undefined {
-  if (unsupportedCalls.includes(call.value)) return fault(call, `is not supported. Supported: ${callNames.join(', ')}`);
+  if (unsupportedCalls.includes(call.value)) return fault(call, `is not supported; use one of ${callNames.join(', ')}`);
   const { value } = call;
   const isOther = value === 'http' || value === 'agent.send' || value === 'connector.request';
   if (!isOther && !isEntityCall(value)) return fault(call, `must be one of ${callNames.join(', ')}`);
-  if (given === undefined) return undefined; // it was reported as missing
+  if (given === undefined) return undefined; // already reported as missing
   if (value === 'http') return readHttp(given);
   if (value === 'agent.send') return readAgentCall(given);
   return value === 'connector.request' ? readConnectorCall(given) : readEntityCall(value, given);
@@ -53,7 +53,7 @@ const methods = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
 function readHttp(given: Place): HttpCall | undefined {
   if (isObject(given.value) && Object.hasOwn(given.value, 'redirect')) {
-    fault(step(given, 'redirect', null), 'is not supported: redirects are never followed');
+    fault(step(given, 'redirect', null), 'is not supported, because redirects are never followed');
     return undefined;
   }
   const fields = readObject(given, ['method', 'endpoint', 'headers', 'query', 'body', 'output']);
@@ -76,18 +76,18 @@ function readMethod(place: Place): string | undefined {
   return methods.includes(method) ? method : fault(place, `must be one of ${methods.join(', ')}, or an expression`);
 }
 
-/** Whether the host may be called is decided when it is: the operator can allow addresses in the meantime. */
+/** The host is checked when the request is sent, because the operator may have allowed more addresses by then. */
 function readEndpoint(place: Place): string | undefined {
   const { value } = place;
   if (typeof value !== 'string') return fault(place, 'must be a URL or an expression');
-  if (/[{}]/.test(value)) return fault(place, 'must not contain braces. Use an expression to put the address together');
+  if (/[{}]/.test(value)) return fault(place, 'must not contain braces; use an expression to build the URL');
   const verdict = vetUrl(value, { plainHttp: true });
   if ('ok' in verdict || ['host', 'port', 'address'].includes(verdict.reason)) return value;
   return fault(place, urlFaults[verdict.reason].msg);
 }
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
-/** Those that the connection needs, and the one that makes a repeated request recognisable. */
+/** Headers that the connection sets, and the header that identifies repeated requests. */
 const ownHeaders = [
   'connection',
   'content-length',
@@ -105,9 +105,9 @@ function readHeaders(place: Place): Template | undefined {
   if (!isObject(place.value)) return fault(place, 'must be an object or an expression');
   for (const [name, value] of Object.entries(place.value)) {
     const header = step(place, name, value);
-    if (!headerName.test(name)) fault(header, 'must have a name that is allowed in HTTP');
+    if (!headerName.test(name)) fault(header, 'is not a valid HTTP header name');
     else if (ownHeaders.includes(name.toLowerCase()))
-      fault(header, `is set by Plinth, as are ${ownHeaders.join(', ')}`);
+      fault(header, `must not be one of ${ownHeaders.join(', ')}, which Plinth sets itself`);
     else readExpressionOr(header, readHeaderValue);
   }
   return readKnown(place);
@@ -116,11 +116,11 @@ function readHeaders(place: Place): Template | undefined {
 function readHeaderValue(place: Place): string | undefined {
   const { value } = place;
   if (typeof value !== 'string' || value.length > 8_192 || /[^\t\x20-\x7e\x80-\xff]/.test(value))
-    return fault(place, 'must be a string of up to 8192 characters that are allowed in HTTP, or an expression');
+    return fault(place, 'must be a valid header value of at most 8192 characters, or an expression');
   return value;
 }
 
-/** The value of a place whose parts were read one by one. */
+/** Returns a value whose parts have already been checked individually. */
 const readKnown = ({ value }: Place): Template => value as Template;
 
 // ---- entities
@@ -174,21 +174,21 @@ function readConnectorCall(given: Place): ConnectorCall | undefined {
   return { call: 'connector.request', integrationType, method, path, query, body };
 }
 
-/** Which connectors there are, and whether the app has a connection, is decided when the request is sent. */
+/** The connector and the app's connection are checked when the request is sent. */
 const readIntegrationType = (place: Place): string | undefined =>
   typeof place.value === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(place.value)
     ? place.value
-    : fault(place, 'must be the type of a connector, such as slack, or an expression');
+    : fault(place, 'must be a connector type, such as slack, or an expression');
 
-/** The host is the connector's. What the path leads to is checked when the request is sent. */
+/** The request is sent to the connector's host. The path's target is checked when the request is sent. */
 function readPath(place: Place): string | undefined {
   const { value } = place;
   if (typeof value !== 'string' || !value.startsWith('/'))
     return fault(place, 'must be a path that begins with a slash, or an expression');
   if (value.length > maxPathLength) return fault(place, `must have at most ${maxPathLength} characters`);
-  if (/[{}]/.test(value)) return fault(place, 'must not contain braces. Use an expression to put the path together');
+  if (/[{}]/.test(value)) return fault(place, 'must not contain braces; use an expression to build the path');
   if (/[^\x21-\x7e]|[#\\]|\/\.{1,2}(?:[/?]|$)/.test(value))
-    return fault(place, 'must not contain spaces, backslashes, dots as segments, or a fragment');
+    return fault(place, 'must not contain spaces, backslashes, `.` or `..` segments, or a fragment');
   return value;
 }
 

@@ -1,4 +1,4 @@
-// Owns the types of errors (docs/api/workflows.md#errors), as definitions write them and as runs compare them.
+// The error types (docs/api/workflows.md#errors) that definitions name and runs compare.
 import type { ErrorType } from './model.ts';
 
 export const errorTypes = [
@@ -14,7 +14,9 @@ export const errorTypes = [
 
 const standardUri = /^https:\/\/(?:www\.)?serverlessworkflow\.io\/(?:spec|dsl)\/[\w.]+\/errors\/(?:types\/)?(\w+)$/;
 
-/** `https://serverlessworkflow.io/spec/1.0.0/errors/timeout` is `timeout`; any other type stays as it is. */
+/**
+ * Turns `https://serverlessworkflow.io/spec/1.0.0/errors/timeout` into `timeout`. Other types are returned unchanged.
+ */
 export function toShortType(type: string): string {
   const short = standardUri.exec(type)?.[1];
   return errorTypes.find((known) => known === short) ?? type;

@@ -1,4 +1,4 @@
-// Owns the id of a version of a workflow: the SHA-256 of its definition in canonical form, in which keys are sorted (RFC 8785).
+// Workflow version ids, which are the SHA-256 of the definition's canonical JSON (RFC 8785).
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 

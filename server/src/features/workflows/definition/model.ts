@@ -1,24 +1,24 @@
-// Owns the types of a definition that has been checked (docs/api/workflows.md#definitions). `parseDefinition` makes one from
-// what was sent; runs, diagrams and analyses read only these types.
+// The types for checked definitions (docs/api/workflows.md#definitions). `parseDefinition` creates a definition
+// from the source that a caller sent. Runs, diagrams and analyses use only these types.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** Any JSON. Each string in it that is wholly `${ … }` is an expression, which stands for its value. */
+/** Any JSON value. Each string that consists entirely of `${ … }` is an expression and is replaced with its value. */
 export type Template = Json;
 
 /** The text of a jq expression, without `${ … }`. */
 export type Expression = string;
 
 export interface Definition {
-  /** 64 hex digits: the SHA-256 of the definition in canonical form. */
+  /** The SHA-256 of the definition's canonical JSON, as 64 hex digits. */
   readonly versionId: string;
   readonly name: string;
   readonly tasks: readonly Task[];
-  /** By their path. */
+  /** All tasks, keyed by path. */
   readonly tasksByPath: ReadonlyMap<string, Task>;
-  /** The secrets that any of its expressions reads. */
+  /** The names of all secrets that the expressions read. */
   readonly secretNames: readonly string[];
-  /** Entities that it names, other than by an expression. */
+  /** The entities that the definition names literally rather than through expressions. */
   readonly entityNames: readonly string[];
 }
 
@@ -30,19 +30,19 @@ interface CommonTask {
   readonly path: string;
   /** The task is skipped if this is null or false. */
   readonly if?: Expression;
-  /** `input.from`: the input of the task, made from its raw input. */
+  /** `input.from`, which turns the raw input into the task's input. */
   readonly inputFrom?: Template;
-  /** `output.as`: the output of the task, made from its raw output. */
+  /** `output.as`, which turns the raw output into the task's output. */
   readonly outputAs?: Template;
-  /** `export.as`: the new `$context`, made from the output. */
+  /** `export.as`, which turns the output into the new `$context`. */
   readonly exportAs?: Template;
   /** `timeout.after`. */
   readonly timeoutMs?: number;
-  /** What comes next; absent: `continue`. */
+  /** Where the run continues after this task. Defaults to `continue`. */
   readonly then?: Then;
 }
 
-/** A task of the same list, or: the next task, the end of the list, the end of the run. */
+/** Another task in the same list, the next task, the end of the list, or the end of the run. */
 export type Then = { readonly task: string } | 'continue' | 'exit' | 'end';
 
 export interface HttpCall {
@@ -86,7 +86,7 @@ export type SetTask = CommonTask & { readonly type: 'set'; readonly set: Templat
 
 export interface SwitchCase {
   readonly name: string;
-  /** Absent: the case applies if no earlier one did. */
+  /** If absent, this case applies when no earlier case does. */
   readonly when?: Expression;
   readonly then: Then;
 }
@@ -96,10 +96,10 @@ export type DoTask = CommonTask & { readonly type: 'do'; readonly tasks: readonl
 
 export type ForTask = CommonTask & {
   readonly type: 'for';
-  /** Name of the variable that has the item; default `item`. */
+  /** The item variable's name. Defaults to `item`. */
   readonly each: string;
   readonly in: Expression;
-  /** Name of the variable that has the index; default `index`. */
+  /** The index variable's name. Defaults to `index`. */
   readonly at: string;
   readonly while?: Expression;
   readonly tasks: readonly Task[];
@@ -118,11 +118,11 @@ export type ErrorType =
 export interface RetryPolicy {
   readonly delayMs: number;
   readonly backoff: 'constant' | 'linear' | 'exponential';
-  /** How many retries; absent: the largest that is allowed, 20. */
+  /** The maximum number of retries. Defaults to 20, which is also the limit. */
   readonly maxAttempts: number;
-  /** No retry begins later than this after the first attempt began. */
+  /** No retry starts more than this long after the first attempt started. */
   readonly maxDurationMs?: number;
-  /** A random time between the two is added to each delay. */
+  /** A random duration in this range is added to each delay. */
   readonly jitterMs?: { readonly from: number; readonly to: number };
 }
 
@@ -130,14 +130,14 @@ export type TryTask = CommonTask & {
   readonly type: 'try';
   readonly tasks: readonly Task[];
   readonly catch: {
-    /** Only errors with these properties are caught. A type that is none of ours matches errors raised with it. */
+    /** Only errors with these properties are caught. A custom type matches errors raised with the same type. */
     readonly with?: {
       readonly type?: string;
       readonly status?: number;
       readonly title?: string;
       readonly detail?: string;
     };
-    /** The variable that has the error; default `error`. */
+    /** The error variable's name. Defaults to `error`. */
     readonly as: string;
     readonly when?: Expression;
     readonly exceptWhen?: Expression;
@@ -160,9 +160,9 @@ export type WaitTask = CommonTask & { readonly type: 'wait'; readonly waitMs: nu
 
 export type EmitTask = CommonTask & { readonly type: 'emit'; readonly eventType: Template; readonly data: Template };
 
-/** Why a definition or a trigger can't be used, and where. */
+/** Why a definition or a trigger can't be used, and where the fault is. */
 export interface Fault {
-  /** A JSON pointer into what was sent, such as `/do/1/check/switch/0/open/then`. */
+  /** A JSON pointer into the source, such as `/do/1/check/switch/0/open/then`. */
   readonly path: string;
   readonly code: 'definition_syntax' | 'expression_syntax';
   readonly message: string;

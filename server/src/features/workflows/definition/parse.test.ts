@@ -1,4 +1,4 @@
-// A definition is read whole or refused with all its faults, each at its place.
+// Tests that a definition is either read completely or rejected with all its faults and their locations.
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { measureLeastCpuMs } from '../../../../test/support/cpu.ts';
@@ -189,7 +189,7 @@ describe('parseDefinition', () => {
     ['a text', 'do', ''],
     ['a missing document', { do: [{ a: set }] }, '/document', /required/],
     ['a missing list', { document }, '/do', /required/],
-    ['an empty list', define(), '/do', /at least one/],
+    ['an empty list', define(), '/do', /non-empty list/],
     ['an object instead of a list', { document, do: { a: set } }, '/do'],
     [
       'another version of the language',
@@ -204,7 +204,7 @@ describe('parseDefinition', () => {
       'unknown keys of the document',
       { document: { ...document, tags: {} }, do: [{ a: set }] },
       '/document/tags',
-      /Supported: dsl/,
+      /supported keys: dsl/,
     ],
     ['use', { ...define({ a: set }), use: {} }, '/use', /not supported/],
     ['schedule', { ...define({ a: set }), schedule: {} }, '/schedule', /not supported/],
@@ -212,8 +212,8 @@ describe('parseDefinition', () => {
     ['no name', define({}), '/do/0'],
     ['an empty name', define({ '': set }), '/do/0/', /name of 1 to 100/],
     ['a long name', define({ ['x'.repeat(101)]: set }), `/do/0/${'x'.repeat(101)}`],
-    ['a name that is a word of the language', define({ end: set }), '/do/0/end', /must not have one of the names/],
-    ['a repeated name', define({ a: set }, { a: set }), '/do/1/a', /no other/],
+    ['a name that is a word of the language', define({ end: set }), '/do/0/end', /must not have a reserved name/],
+    ['a repeated name', define({ a: set }, { a: set }), '/do/1/a', /unique in this list/],
     ['a task that is no object', define({ a: 1 }), '/do/0/a'],
     ['a task without a type', define({ a: { if: expression('.') } }), '/do/0/a', /one of the keys call/],
     ['two types', define({ a: { ...set, wait: 'PT1S' } }), '/do/0/a/wait', /not supported here/],
@@ -225,15 +225,20 @@ describe('parseDefinition', () => {
       'a text with an expression in it',
       define({ a: { set: { b: 'Dear ${ .name }' } } }),
       '/do/0/a/set/b',
-      /wholly \$\{ … \}/,
+      /must start with \$\{ and end with \}/,
     ],
     [
       'an expression that is not closed',
       define({ a: { set: { b: '${ .name' } } }),
       '/do/0/a/set/b',
-      /wholly \$\{ … \}/,
+      /must start with \$\{ and end with \}/,
     ],
-    ['an if without an expression', define({ a: { ...set, if: '.a' } }), '/do/0/a/if', /wholly \$\{ … \}/],
+    [
+      'an if without an expression',
+      define({ a: { ...set, if: '.a' } }),
+      '/do/0/a/if',
+      /the whole string inside \$\{ … \}/,
+    ],
     ['a schema of the input', define({ a: { ...set, input: { schema: {} } } }), '/do/0/a/input/schema'],
     ['an input from a text', define({ a: { ...set, input: { from: '.a' } } }), '/do/0/a/input/from', /expression/],
     ['an export without as', define({ a: { ...set, export: {} } }), '/do/0/a/export/as', /required/],
@@ -270,7 +275,7 @@ describe('parseDefinition', () => {
       'a reserved variable',
       define({ a: { for: { each: 'context', in: expression('.') }, do: [{ b: set }] } }),
       '/do/0/a/for/each',
-      /must not be one of context/,
+      /reserved name \(context/,
     ],
     [
       'a variable of ours',
@@ -348,7 +353,7 @@ describe('parseDefinition', () => {
       '/do/0/a/raise/error/instance',
     ],
     ['a wait of 31 days', define({ a: { wait: 'P31D' } }), '/do/0/a/wait', /30 days/],
-    ['a wait of a month', define({ a: { wait: 'P1M' } }), '/do/0/a/wait', /without years and months/],
+    ['a wait of a month', define({ a: { wait: 'P1M' } }), '/do/0/a/wait', /without years or months/],
     ['a wait of nothing at all', define({ a: { wait: 'PT' } }), '/do/0/a/wait'],
     ['a wait of an empty object', define({ a: { wait: {} } }), '/do/0/a/wait'],
     ['a wait of weeks in an object', define({ a: { wait: { weeks: 1 } } }), '/do/0/a/wait/weeks'],
@@ -379,11 +384,11 @@ describe('parseDefinition', () => {
       '/do/0/a/with/path',
       /begins with a slash/,
     ],
-    ['a path that goes up', define({ a: request({ path: '/a/../b' }) }), '/do/0/a/with/path', /dots as segments/],
+    ['a path that goes up', define({ a: request({ path: '/a/../b' }) }), '/do/0/a/with/path', /`\.\.` segments/],
     ['a path with a placeholder', define({ a: request({ path: '/a/{id}' }) }), '/do/0/a/with/path', /braces/],
     ['a path that is too long', define({ a: request({ path: `/${'a'.repeat(1_500)}` }) }), '/do/0/a/with/path'],
     [
-      'a connector that can not exist',
+      'a connector that cannot exist',
       define({ a: request({ integration_type: 'Sl ack' }) }),
       '/do/0/a/with/integration_type',
       /such as slack/,
@@ -397,7 +402,7 @@ describe('parseDefinition', () => {
       'an endpoint with another scheme',
       define({ a: http({ endpoint: 'ftp://example.com' }) }),
       '/do/0/a/with/endpoint',
-      /scheme/,
+      /https/,
     ],
     ['an endpoint that is no URL', define({ a: http({ endpoint: '/path' }) }), '/do/0/a/with/endpoint'],
     [
@@ -420,7 +425,7 @@ describe('parseDefinition', () => {
       'a header of ours',
       define({ a: http({ headers: { 'Idempotency-Key': 'x' } }) }),
       '/do/0/a/with/headers/Idempotency-Key',
-      /set by Plinth/,
+      /which Plinth sets itself/,
     ],
     ['a header with a line break', define({ a: http({ headers: { x: 'a\nb' } }) }), '/do/0/a/with/headers/x'],
     ['a header whose name is none', define({ a: http({ headers: { 'a b': 'x' } }) }), '/do/0/a/with/headers/a b'],
@@ -482,14 +487,14 @@ describe('parseDefinition', () => {
     const found = faults.find((each) => each.path === path);
     expect(found).toMatchObject({ code: 'definition_syntax', message: expect.stringMatching(message) });
     expect(found?.message).toMatch(/^(must|is) /);
-    expect(() => parseStored(source)).toThrow('a stored definition is not valid');
+    expect(() => parseStored(source)).toThrow('a stored definition is invalid');
   });
 
   const faultyExpressions: [what: string, task: unknown, path: string, message: RegExp][] = [
-    ['that does not compile', { set: { x: [expression('1 +')] } }, '/do/0/a/set/x/0', /ends where more is expected/],
+    ['that does not compile', { set: { x: [expression('1 +')] } }, '/do/0/a/set/x/0', /empty or incomplete/],
     ['that is empty', { ...set, if: expression('').replace(/ /g, '') }, '/do/0/a/if', /empty/],
     ['with a forbidden function', { set: expression('now') }, '/do/0/a/set', /must not use now/],
-    ['with an unknown variable', { set: expression('$error') }, '/do/0/a/set', /variable that does not exist/],
+    ['with an unknown variable', { set: expression('$error') }, '/do/0/a/set', /undefined variable/],
     [
       'with the variable of a loop, before it',
       { for: { in: expression('$item') }, do: [{ b: set }] },
@@ -506,7 +511,12 @@ describe('parseDefinition', () => {
     ['with a computed secret', { set: expression('$secrets[.name]') }, '/do/0/a/set', /\$secrets\.NAME/],
     ['with a secret that none can be', { set: expression('$secrets.key') }, '/do/0/a/set', /\$secrets\.NAME/],
     ['that ends in the brackets of another', { set: expression('1) , (2') }, '/do/0/a/set', /bracket/],
-    ['that is two expressions', { set: `${expression('.a')} ${expression('.b')}` }, '/do/0/a/set', /bracket|mistake/],
+    [
+      'that is two expressions',
+      { set: `${expression('.a')} ${expression('.b')}` },
+      '/do/0/a/set',
+      /bracket|syntax error/,
+    ],
   ];
   it.each(faultyExpressions)('refuses an expression %s', async (_what, task, path, message) => {
     const parsed = await parseDefinition(define({ a: task }), jq);
@@ -530,7 +540,7 @@ describe('parseDefinition', () => {
     expect((await parse(define({ all: { do: tasks(199) } }))).tasksByPath.size).toBe(200);
     const parsed = await parseDefinition(define({ all: { do: tasks(250) } }), jq);
     expect(parsed).toMatchObject({
-      faults: [{ path: '/do/0/all/do/199/t199', message: 'must not be one more than 200 tasks' }],
+      faults: [{ path: '/do/0/all/do/199/t199', message: 'must not exceed the limit of 200 tasks' }],
     });
   });
 
@@ -623,13 +633,13 @@ function nameAll(tasks: unknown[]) {
   return tasks.map((task, index) => ({ [`n${index}`]: task }));
 }
 
-/** Texts that can't be stored, and those that look like expressions, are other tests' subject. */
+/** Removes characters that can't be stored or that could start an expression, because other tests cover them. */
 function withoutNul(value: unknown): unknown {
   const text = JSON.stringify(value).replaceAll('\\u0000', '').replaceAll('$', 'S');
   return JSON.parse(text.toWellFormed().replace(/\\\\|\\ud[89a-f]../g, ''));
 }
 
-/** A copy with one value, chosen by the seed, replaced or left out. */
+/** Returns a copy in which one value, chosen by the seed, is replaced or removed. */
 function change(source: unknown, seed: number, value: Json): unknown {
   const copy = structuredClone(source);
   const parents: Record<string, unknown>[] = [];

@@ -1,4 +1,5 @@
-// Owns turning a definition that was sent into one that can run, or into its faults (docs/api/workflows.md#definitions).
+// Turns a caller's source into a definition that can run, or into a list of faults
+// (docs/api/workflows.md#definitions).
 import type { Jq } from '../../../kit/jq/index.ts';
 import { scanFilter } from '../../../kit/jq/scan.ts';
 import { isStorableText } from '../../../kit/text.ts';
@@ -25,7 +26,10 @@ const maxFaults = 100;
 
 export type Parsed<Value> = { readonly ok: Value } | { readonly faults: readonly Fault[] };
 
-/** Checks all of it, its expressions too. `owner`: whose expressions they are (kit/jq). May throw `JqBusy`. */
+/**
+ * Checks the whole definition, including its expressions. `owner` is the expressions' owner (kit/jq). May throw
+ * `JqBusy`.
+ */
 export async function parseDefinition(source: unknown, jq: Jq, owner?: string): Promise<Parsed<Definition>> {
   const { definition, findings } = readDefinition(source);
   await checkExpressions(findings, jq, owner);
@@ -33,12 +37,12 @@ export async function parseDefinition(source: unknown, jq: Jq, owner?: string): 
   return faults.length > 0 || definition === undefined ? { faults } : { ok: definition };
 }
 
-/** For a definition that was checked when it was stored. Throws if it would be refused today. */
+/** Parses a definition that was checked when it was stored. Throws if the current rules no longer accept it. */
 export function parseStored(source: unknown): Definition {
   const { definition, findings } = readDefinition(source);
   const [first] = listFaults(findings);
   if (first !== undefined || definition === undefined)
-    throw new Error(`a stored definition is not valid: ${first?.path} ${first?.message}`);
+    throw new Error(`a stored definition is invalid: ${first?.path} ${first?.message}`);
   return definition;
 }
 
@@ -66,12 +70,15 @@ function readDefinition(source: unknown): { readonly definition: Definition | un
   return { definition, findings };
 }
 
-/** What would make it costly or impossible to read the rest. Levels are looked at first: what follows is recursive. */
+/**
+ * Checks everything that could make the source expensive or impossible to read. The nesting is checked first, because
+ * the functions after it are recursive.
+ */
 export function isReadable(place: Place): boolean {
   const before = place.findings.faults.length;
   if (!hasLevels(place.value, maxLevels)) fault(place, `must not be nested deeper than ${maxLevels} levels`);
   else if (Buffer.byteLength(JSON.stringify(place.value) ?? '') > maxBytes)
-    fault(place, `must have at most ${maxBytes} bytes as JSON`);
+    fault(place, `must be at most ${maxBytes} bytes as JSON`);
   else checkTexts(place);
   return place.findings.faults.length === before;
 }
@@ -87,25 +94,25 @@ function checkTexts(place: Place): void {
   if (typeof value === 'number' && !Number.isFinite(value)) fault(place, 'must be a finite number');
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
-    if (!isStorableText(key)) fault(place, 'must not have a key with NUL characters or unpaired surrogates');
+    if (!isStorableText(key)) fault(place, 'must not contain keys with NUL characters or unpaired surrogates');
     else if (!isHarmless(inner)) checkTexts(step(place, key, inner));
   }
 }
 
-/** Most values are: a place for each of them would take most of the time. */
+/** Most values are harmless, and creating a place for each of them would take up most of the time. */
 const isHarmless = (value: unknown): boolean =>
   typeof value === 'string'
     ? isStorableText(value)
     : Number.isFinite(value) || typeof value === 'boolean' || value === null;
 
-const notStorable = 'must be well-formed text without NUL characters';
+const notStorable = 'must be valid Unicode text without NUL characters';
 
 // ---- document
 
 const labelForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const versionForm = /^\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[0-9A-Za-z.-]{1,64})?(?:\+[0-9A-Za-z.-]{1,64})?$/;
 
-/** Returns the name of the definition. */
+/** Returns the definition's name. */
 function readDocument(fields: Fields): string | undefined {
   const place = fields.require('document');
   const document = place && readObject(place, ['dsl', 'namespace', 'name', 'version', 'title', 'summary']);
@@ -115,11 +122,11 @@ function readDocument(fields: Fields): string | undefined {
     if (field === undefined) return undefined;
     return typeof field.value === 'string' && form.test(field.value) ? field.value : fault(field, message);
   };
-  read('dsl', /^1\.0\.\d{1,9}$/, 'must be a version 1.0.x of the language, such as 1.0.0');
-  const notLabel = 'must have up to 63 lower-case letters, digits and hyphens, with no hyphen at its ends';
+  read('dsl', /^1\.0\.\d{1,9}$/, 'must be version 1.0.x of the language, such as 1.0.0');
+  const notLabel = 'must be 1 to 63 lower-case letters, digits and hyphens, without a hyphen at the start or end';
   read('namespace', labelForm, notLabel);
   const name = read('name', labelForm, notLabel);
-  read('version', versionForm, 'must be a version of three numbers, such as 1.0.0');
+  read('version', versionForm, 'must be a three-part version number, such as 1.0.0');
   for (const key of ['title', 'summary']) {
     const field = document.get(key);
     if (field !== undefined) readText(field, 2_000);
@@ -130,9 +137,9 @@ function readDocument(fields: Fields): string | undefined {
 // ---- expressions
 
 const secretForm = /^[A-Z][A-Z0-9_]{0,63}$/;
-const notSecret = 'must not use $secrets other than as $secrets.NAME, with the name of a secret';
+const notSecret = 'must not use $secrets except as $secrets.NAME, where NAME is the name of a secret';
 
-/** Collects the secrets that are read, which must be known before a run. */
+/** Collects the names of the secrets that expressions read, because they must be known before a run starts. */
 function noteSecrets(findings: Findings): void {
   for (const found of findings.expressions)
     for (const { name, field = '' } of scanFilter(found.expression).variables)
@@ -145,7 +152,7 @@ const addExpressionFault = ({ faults }: Findings, { order, path }: FoundExpressi
   faults.push({ order, fault: { path, code: 'expression_syntax', message } });
 };
 
-/** Compiles the expressions, those with the same text and variables once. */
+/** Compiles the expressions. Those with the same text and variables are compiled only once. */
 export async function checkExpressions(findings: Findings, jq: Jq, owner?: string): Promise<void> {
   if (findings.expressions.length > maxExpressions) return;
   const keyOf = ({ expression, scope }: FoundExpression) => JSON.stringify([scope, expression]);
@@ -159,7 +166,7 @@ export async function checkExpressions(findings: Findings, jq: Jq, owner?: strin
   }
 }
 
-/** In the order of the document, and of each place the first. */
+/** Returns the faults in document order, with at most one fault per place. */
 export function listFaults({ faults }: Findings): Fault[] {
   const byPath = new Map<string, Fault>();
   for (const { fault: each } of faults.toSorted((one, other) => one.order - other.order))

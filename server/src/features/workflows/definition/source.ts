@@ -1,18 +1,21 @@
-// Owns reading what was sent: places in it, their faults, and the expressions that were found. Reading goes on after a fault,
-// so that all faults are reported at once.
+// Reads a caller's source: its places, their faults and the expressions found there. Reading continues after a
+// fault, so all faults are reported together.
 import type { Expression, Fault, Json, Task, Template } from './model.ts';
 import { readExpression } from './templates.ts';
 
-/** What reading one document has found so far. */
+/** What has been found in one document so far. */
 export interface Findings {
   readonly faults: { readonly order: number; readonly fault: Fault }[];
   readonly expressions: FoundExpression[];
   readonly tasksByPath: Map<string, Task>;
   readonly secretNames: Set<string>;
   readonly entityNames: Set<string>;
-  /** How many tasks were begun. */
+  /** How many tasks have been found. */
   taskCount: number;
-  /** Faults and expressions are numbered as they are found, so that both can be reported in the order of the document. */
+  /**
+   * The number of the latest fault or expression. Both are numbered when found, so they can be reported in document
+   * order.
+   */
   order: number;
 }
 
@@ -20,16 +23,16 @@ export interface FoundExpression {
   readonly order: number;
   readonly path: string;
   readonly expression: Expression;
-  /** The names of the variables that it may use. */
+  /** The variables that the expression may use. */
   readonly scope: readonly string[];
 }
 
-/** A value at its place in the document. */
+/** A value and its location in the document. */
 export interface Place {
   readonly value: unknown;
   /** A JSON pointer. */
   readonly path: string;
-  /** The names of the variables that expressions may use here. */
+  /** The variables that expressions may use here. */
   readonly scope: readonly string[];
   readonly findings: Findings;
 }
@@ -44,10 +47,10 @@ export const createFindings = (): Findings => ({
   order: 0,
 });
 
-// Far more than are reported.
+// Far more than the number of faults that are reported.
 const maxStoredFaults = 1_000;
 
-/** Notes a fault. Returns undefined, for what could not be read. */
+/** Records a fault. Always returns undefined, so callers can return the result directly. */
 export function fault(
   { path, findings }: Place,
   message: string,
@@ -65,7 +68,7 @@ export const step = (place: Place, key: string | number, value: unknown): Place 
   path: `${place.path}/${escapeKey(String(key))}`,
 });
 
-/** The same place, where expressions may use more variables. */
+/** Returns the same place with additional variables for its expressions. */
 export const withVariables = (place: Place, names: readonly string[]): Place => ({
   ...place,
   scope: [...new Set([...place.scope, ...names])],
@@ -74,16 +77,16 @@ export const withVariables = (place: Place, names: readonly string[]): Place => 
 const escapeKey = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
 export interface Fields {
-  /** The field, if it was sent. */
+  /** Returns the field, or undefined if it was not sent. */
   get(key: string): Place | undefined;
-  /** The field; a fault if it was not sent. */
+  /** Returns the field. Records a fault if it was not sent. */
   require(key: string): Place | undefined;
 }
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads an object that has only these keys. */
+/** Reads an object that may have only these keys. */
 export function readObject(place: Place, keys: readonly string[]): Fields | undefined {
   const { value } = place;
   if (!isObject(value)) return fault(place, 'must be an object');
@@ -93,16 +96,16 @@ export function readObject(place: Place, keys: readonly string[]): Fields | unde
 }
 
 function reportUnknownKey(place: Place, keys: readonly string[]): void {
-  fault(place, `is not supported here. Supported: ${keys.join(', ')}`);
+  fault(place, `is not supported here; supported keys: ${keys.join(', ')}`);
 }
 
-/** Reads a text that is one of these. */
+/** Reads a string that must be one of these choices. */
 export function readChoice<Choice extends string>(place: Place, choices: readonly Choice[]): Choice | undefined {
   const found = choices.find((choice) => choice === place.value);
   return found ?? fault(place, `must be one of ${choices.join(', ')}`);
 }
 
-/** Reads a text of 1 to `max` characters. */
+/** Reads a string with 1 to `max` characters. */
 export function readText(place: Place, max: number): string | undefined {
   const { value } = place;
   if (typeof value !== 'string') return fault(place, 'must be a string');
@@ -118,7 +121,7 @@ export function readInteger(place: Place, min: number, max: number): number | un
   return value;
 }
 
-/** Reads a text that must be an expression. */
+/** Reads a string that must be an expression. */
 export function readRequiredExpression(place: Place): Expression | undefined {
   const expression = typeof place.value === 'string' ? readExpression(place.value) : undefined;
   if (expression === undefined) return fault(place, mustBeExpression);
@@ -126,9 +129,9 @@ export function readRequiredExpression(place: Place): Expression | undefined {
   return expression;
 }
 
-const mustBeExpression = 'must be an expression: a text that is wholly ${ … }';
+const mustBeExpression = 'must be an expression, with the whole string inside ${ … }';
 
-/** Reads any JSON, and notes the expressions in it. */
+/** Reads any JSON value and records its expressions. */
 export function readTemplate(place: Place): Template {
   const { value } = place;
   if (typeof value === 'string') {
@@ -140,18 +143,18 @@ export function readTemplate(place: Place): Template {
   return asJson(value);
 }
 
-/** Most values are neither: a place for each of them would take most of the time. */
+/** Most values can't contain an expression, and creating a place for each of them would take up most of the time. */
 const mayHaveExpression = (value: unknown): boolean =>
   typeof value === 'string' ? value.includes('${') : typeof value === 'object' && value !== null;
 
-/** Whoever writes `Dear ${ .name }` does not mean this very text. */
+/** An author who writes `Dear ${ .name }` expects it to be evaluated, but it would be literal text. */
 const refusePartialExpression = (place: Place, text: string): undefined =>
   text.includes('${') ? fault(place, mustBeWhole) : undefined;
 
 const mustBeWhole =
-  'must be wholly ${ … } to be an expression. To put a value into a text, write it like ${ "Dear \\(.name)" }';
+  'must start with ${ and end with }, without other text. To insert a value into text, write ${ "Dear \\(.name)" }';
 
-/** Reads an expression, or else what `readLiteral` reads. */
+/** Reads an expression, or calls `readLiteral` for any other value. */
 export function readExpressionOr<Value extends Template>(
   place: Place,
   readLiteral: (place: Place) => Value | undefined,
@@ -169,5 +172,5 @@ export function noteExpression({ path, scope, findings }: Place, expression: Exp
   findings.expressions.push({ order: findings.order, path, expression, scope });
 }
 
-/** What was sent was parsed from JSON, and `findDocumentFault` has seen all of it. */
+/** The source was parsed from JSON, and `isReadable` has checked it completely. */
 const asJson = (value: unknown): Json => value as Json;

@@ -1,4 +1,4 @@
-// Owns reading lists of tasks, and each kind of task but calls.
+// Reads task lists and every type of task except calls.
 import { readCall } from './calls.ts';
 import type { RetryPolicy, SwitchCase, Task, Then, TryTask } from './model.ts';
 import {
@@ -22,7 +22,7 @@ const maxDepth = 10;
 const maxNameLength = 100;
 const flow = ['continue', 'exit', 'end'] as const;
 
-/** Where a task is: how deep, and which tasks its list has. */
+/** A task's depth, and the names of all tasks in its list. */
 interface Position {
   readonly depth: number;
   readonly siblings: ReadonlySet<string>;
@@ -31,7 +31,7 @@ interface Position {
 /** Reads `[{"first": {…}}, {"second": {…}}]`. */
 export function readTasks(list: Place, depth: number): Task[] {
   if (depth > maxDepth) {
-    fault(list, `must not be nested deeper than ${maxDepth} levels of tasks`);
+    fault(list, `must not nest tasks more than ${maxDepth} levels deep`);
     return [];
   }
   const named = readNamed(list);
@@ -39,10 +39,10 @@ export function readTasks(list: Place, depth: number): Task[] {
   return named.flatMap(({ name, place }) => readTask(name, place, { depth, siblings }) ?? []);
 }
 
-/** The entries of a list of objects with one key each, which is the name. */
+/** Reads a list of objects that each have one key, which is the entry's name. */
 function readNamed(list: Place): { readonly name: string; readonly place: Place }[] {
   if (!Array.isArray(list.value) || list.value.length === 0) {
-    fault(list, 'must be a list of at least one object, with one key each: its name');
+    fault(list, 'must be a non-empty list of objects, each with exactly one key, which is used as its name');
     return [];
   }
   const names = new Set<string>();
@@ -50,12 +50,12 @@ function readNamed(list: Place): { readonly name: string; readonly place: Place 
     const item = step(list, index, value);
     const [name, ...others] = isObject(value) ? Object.keys(value) : [];
     if (!isObject(value) || name === undefined || others.length > 0)
-      return fault(item, 'must be an object with one key: its name') ?? [];
+      return fault(item, 'must be an object with exactly one key, which is used as its name') ?? [];
     const place = step(item, name, value[name]);
     if (name === '' || name.length > maxNameLength)
       fault(place, `must have a name of 1 to ${maxNameLength} characters`);
-    if (flow.some((word) => word === name)) fault(place, `must not have one of the names ${flow.join(', ')}`);
-    if (names.has(name)) fault(place, 'must have a name that no other has in this list');
+    if (flow.some((word) => word === name)) fault(place, `must not have a reserved name (${flow.join(', ')})`);
+    if (names.has(name)) fault(place, 'must have a name that is unique in this list');
     names.add(name);
     return [{ name, place }];
   });
@@ -63,7 +63,7 @@ function readNamed(list: Place): { readonly name: string; readonly place: Place 
 
 const commonKeys = ['if', 'input', 'output', 'export', 'timeout', 'then'];
 
-/** By type: the keys that belong to it, the first of which tells the type. `do` is last: loops have one too. */
+/** Each task type's keys. The first key identifies the type. `do` is last, because loops also have that key. */
 const keysByType = {
   call: ['call', 'with'],
   set: ['set'],
@@ -82,14 +82,14 @@ const unsupportedTypes = ['fork', 'listen', 'run'];
 function readTask(name: string, place: Place, position: Position): Task | undefined {
   const { value, findings } = place;
   findings.taskCount += 1;
-  if (findings.taskCount === maxTasks + 1) fault(place, `must not be one more than ${maxTasks} tasks`);
+  if (findings.taskCount === maxTasks + 1) fault(place, `must not exceed the limit of ${maxTasks} tasks`);
   if (findings.taskCount > maxTasks) return undefined;
   if (!isObject(value)) return fault(place, 'must be an object');
   const unsupported = unsupportedTypes.find((type) => Object.hasOwn(value, type));
   if (unsupported !== undefined)
-    return fault(step(place, unsupported, null), `is not supported. Tasks: ${taskTypes.join(', ')}`);
+    return fault(step(place, unsupported, null), `is not supported; use one of ${taskTypes.join(', ')}`);
   const type = taskTypes.find((each) => Object.hasOwn(value, each));
-  if (type === undefined) return fault(place, `must have one of the keys ${taskTypes.join(', ')}`);
+  if (type === undefined) return fault(place, `must contain one of the keys ${taskTypes.join(', ')}`);
   const fields = readObject(place, [...keysByType[type], ...commonKeys]);
   if (fields === undefined) return undefined;
   const common = { name, path: place.path, ...readCommon(fields, position) };
@@ -113,7 +113,7 @@ function readCommon(fields: Fields, { siblings }: Position) {
   };
 }
 
-/** Reads `{"from": …}` or `{"as": …}`: an object with expressions, or an expression. */
+/** Reads `{"from": …}` or `{"as": …}`. The value is an expression, or an object that contains expressions. */
 function readPassing(place: Place | undefined, key: 'from' | 'as') {
   const made = place && readObject(place, [key])?.require(key);
   if (made === undefined) return undefined;
@@ -130,9 +130,9 @@ function readThen(place: Place, siblings: ReadonlySet<string>): Then | undefined
   return fault(place, `must be one of ${flow.join(', ')}, or the name of a task in the same list`);
 }
 
-// ---- each kind of task
+// ---- task types
 
-/** What tasks of a type have beside what all tasks have. */
+/** A task type's fields, except those that all tasks have. */
 type Own<Type extends TaskType> = WithoutCommon<Extract<Task, { type: Type }>>;
 type WithoutCommon<Each> = Each extends Task ? Omit<Each, keyof Common> : never;
 type Common = { name: string; path: string } & ReturnType<typeof readCommon>;
@@ -179,7 +179,7 @@ function readCases(place: Place, siblings: ReadonlySet<string>): SwitchCase[] {
     const fields = readObject(each, ['when', 'then']);
     const [when, then] = [fields?.get('when'), fields?.require('then')];
     if (fields !== undefined && when === undefined && index < named.length - 1)
-      fault(each, 'must have when, unless it is the last case: no case after it would ever apply');
+      fault(each, 'must contain `when`, because only the last case can omit it');
     const next = then && readThen(then, siblings);
     if (next === undefined) return [];
     return [{ name, when: when && readRequiredExpression(when), then: next }];
@@ -191,7 +191,7 @@ function readFor(place: Place, fields: Fields, depth: number): Own<'for'> | unde
   const [eachPlace, atPlace, inPlace] = [loop?.get('each'), loop?.get('at'), loop?.require('in')];
   const each = eachPlace ? readVariableName(eachPlace) : 'item';
   const at = atPlace ? readVariableName(atPlace) : 'index';
-  if (each !== undefined && each === at) fault(atPlace ?? place, 'must not be the name that each has');
+  if (each !== undefined && each === at) fault(atPlace ?? place, 'must not be the same as `each`');
   const list = inPlace && readRequiredExpression(inPlace);
   const names = [each, at].filter((name) => name !== undefined);
   const [condition, body] = [fields.get('while'), fields.require('do')];
@@ -271,7 +271,7 @@ function readBackoff(place: Place): RetryPolicy['backoff'] | undefined {
   const [chosen, ...others] = backoffs.filter((name) => fields.get(name) !== undefined);
   const settings = chosen && fields.get(chosen);
   if (settings === undefined || others.length > 0)
-    return fault(place, `must have one of the keys ${backoffs.join(', ')}`);
+    return fault(place, `must contain exactly one of the keys ${backoffs.join(', ')}`);
   if (!isObject(settings.value) || Object.keys(settings.value).length > 0)
     return fault(settings, 'must be an empty object');
   return chosen;
@@ -282,7 +282,7 @@ function readJitter(place: Place): RetryPolicy['jitterMs'] {
   const [fromPlace, toPlace] = [fields?.require('from'), fields?.require('to')];
   const [from, to] = [fromPlace && readDuration(fromPlace), toPlace && readDuration(toPlace)];
   if (from === undefined || to === undefined) return undefined;
-  return from > to ? fault(place, 'must have a from that is not longer than to') : { from, to };
+  return from > to ? fault(place, 'must have a `from` that is no longer than `to`') : { from, to };
 }
 
 function readRaise(place: Place): Own<'raise'> | undefined {
@@ -312,10 +312,10 @@ function readEmit(place: Place): Own<'emit'> | undefined {
 
 const eventTypeForm = /^[A-Za-z][A-Za-z0-9._-]{0,99}$/;
 
-/** Reads the type of an event of the app, such as `order.paid`. */
+/** Reads an emitted event's type, such as `order.paid`. */
 export function readEventType(place: Place): string | undefined {
   const { value } = place;
   if (typeof value !== 'string' || !eventTypeForm.test(value))
-    return fault(place, 'must have up to 100 letters, digits, dots, hyphens and underscores, and begin with a letter');
+    return fault(place, 'must be 1 to 100 letters, digits, dots, hyphens and underscores, beginning with a letter');
   return value;
 }

@@ -1,4 +1,4 @@
-// Expressions within a template are found, and replaced by their values.
+// Tests that a template's expressions are found and replaced with their values.
 import { afterAll, describe, expect, it } from 'vitest';
 import { openJq } from '../../../kit/jq/index.ts';
 import { evaluateTemplates, listExpressions } from './templates.ts';

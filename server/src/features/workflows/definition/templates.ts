@@ -1,16 +1,19 @@
-// Owns templates: JSON in which each text that is wholly `${ … }` is an expression, and stands for its value.
+// Templates, which are JSON values. Each string that consists entirely of `${ … }` is an expression and is
+// replaced with its value.
 import type { JqData, JqError } from '../../../kit/jq/evaluate.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
 import type { Expression, Json, Template } from './model.ts';
 
 /**
+ * Returns the expression in a string, or undefined if the string is not an expression.
+ *
  *   ${ .name }         the expression ` .name `
- *   Dear ${ .name }    no expression, but a text
+ *   Dear ${ .name }    plain text, not an expression
  */
 export const readExpression = (text: string): Expression | undefined =>
   text.startsWith('${') && text.endsWith('}') ? text.slice(2, -1) : undefined;
 
-/** The expressions in the order in which they appear, each once. */
+/** Lists the distinct expressions in order of appearance. */
 export function listExpressions(template: Template): Expression[] {
   const found = new Set<Expression>();
   mapTexts(template, (text) => {
@@ -23,10 +26,10 @@ export function listExpressions(template: Template): Expression[] {
 
 export type Evaluation<Name extends string> =
   | { readonly values: Readonly<Record<Name, Json>> }
-  /** `template` is the name of the template that has the expression that failed. */
+  /** `template` names the template whose expression failed. */
   | (JqError & { readonly template?: Name });
 
-/** Evaluates all templates with one call of jq, or without one if they have no expression. */
+/** Evaluates all templates with a single jq call, or with none if they contain no expressions. */
 export async function evaluateTemplates<Name extends string>(
   jq: Jq,
   templates: Readonly<Record<Name, Template>>,
@@ -53,10 +56,13 @@ export async function evaluateTemplates<Name extends string>(
 const entriesOf = <Name extends string>(templates: Readonly<Record<Name, Template>>) =>
   Object.entries(templates) as [Name, Template][];
 
-/** What jq returned was parsed from JSON. */
+/** jq's result was parsed from JSON. */
 const asJson = (value: unknown): Json => value as Json;
 
-/** A copy with each text replaced; keys stay. A definition is at most 64 levels deep, so recursion is safe. */
+/**
+ * Returns a copy with each string replaced. Keys are unchanged. Recursion is safe, because a definition has at most 64
+ * levels.
+ */
 function mapTexts(template: Template, map: (text: string) => Json): Json {
   if (typeof template === 'string') return map(template);
   if (template === null || typeof template !== 'object') return template;

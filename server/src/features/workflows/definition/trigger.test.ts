@@ -1,4 +1,4 @@
-// A trigger is read whole or refused with its faults.
+// Tests that a trigger is either read completely or rejected with its faults.
 import { afterAll, describe, expect, it } from 'vitest';
 import { openJq } from '../../../kit/jq/index.ts';
 import { parseTrigger, toTrigger } from './trigger.ts';
@@ -47,9 +47,9 @@ describe('parseTrigger', () => {
     [{ config: { trigger_type: 'manual' }, name: 1 }, '/name', /not supported here/],
     [{ config: { trigger_type: 'manual', cron: 'x' } }, '/config/cron', /not supported here/],
     [{ config: { trigger_type: 'webhook', hook_url: 'x' } }, '/config/hook_url', /not supported here/],
-    [{ config: { ...entity, entity_name: '1' } }, '/config/entity_name', /name of an entity/],
+    [{ config: { ...entity, entity_name: '1' } }, '/config/entity_name', /entity name/],
     [{ config: { ...entity, event_types: [] } }, '/config/event_types', /at least one/],
-    [{ config: { ...entity, event_types: ['create', 'create'] } }, '/config/event_types', /repeat/],
+    [{ config: { ...entity, event_types: ['create', 'create'] } }, '/config/event_types', /duplicate/],
     [{ config: { ...entity, event_types: ['create', 'created'] } }, '/config/event_types/1', /one of create/],
     [
       { config: { trigger_type: 'agent_message', agent_id: 'x', event: 'message.created' } },
@@ -59,7 +59,7 @@ describe('parseTrigger', () => {
     [{ config: { trigger_type: 'agent_message', agent_id: id, event: 'created' } }, '/config/event', /one of message/],
     [{ config: { trigger_type: 'event', type: 'a b' } }, '/config/type', /letters/],
     [{ config: { trigger_type: 'scheduled' } }, '/config', /exactly one of/],
-    [{ config: { ...hourly, cron: '* * * * *' } }, '/config/cron', /within 5 minutes/],
+    [{ config: { ...hourly, cron: '* * * * *' } }, '/config/cron', /less than 5 minutes apart/],
     [{ config: { ...hourly, timezone: undefined } }, '/config/timezone', /required with cron/],
     [{ config: { ...hourly, timezone: 'X' } }, '/config/timezone', /time zone/],
     [{ config: { trigger_type: 'scheduled', every_minutes: 4 } }, '/config/every_minutes', /must be at least 5/],
@@ -86,6 +86,6 @@ describe('parseTrigger', () => {
 
   it('throws for a stored trigger that is not valid', () => {
     for (const stored of [null, {}, { config: { trigger_type: 'x' } }, { config: { ...hourly, cron: 5 } }])
-      expect(() => toTrigger(stored)).toThrow('a stored trigger is not valid');
+      expect(() => toTrigger(stored)).toThrow('a stored trigger is invalid');
   });
 });

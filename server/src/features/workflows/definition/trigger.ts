@@ -1,4 +1,4 @@
-// Owns triggers: what starts a workflow (docs/api/workflows.md#triggers).
+// Triggers, which start workflows (docs/api/workflows.md#triggers).
 import { describeIssue } from '../../../kit/issues.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
 import { Schedule, StoredSchedule } from '../../../kit/schedule/index.ts';
@@ -40,11 +40,13 @@ export type TriggerConfig =
 
 export interface Trigger {
   readonly config: TriggerConfig;
-  /** No run starts if it is null or false. The input of the run is `.`; there are no variables. */
+  /** No run starts if the result is null or false. `.` is the run's input. There are no variables. */
   readonly condition?: Expression;
 }
 
-/** Checks all of it, its condition too. `owner`: whose expression it is (kit/jq). May throw `JqBusy`. */
+/**
+ * Checks the whole trigger, including its condition. `owner` is the expression's owner (kit/jq). May throw `JqBusy`.
+ */
 export async function parseTrigger(source: unknown, jq: Jq, owner?: string): Promise<Parsed<Trigger>> {
   const findings = createFindings();
   const place: Place = { value: source, path: '', scope: [], findings };
@@ -54,17 +56,17 @@ export async function parseTrigger(source: unknown, jq: Jq, owner?: string): Pro
   return faults.length > 0 || trigger === undefined ? { faults } : { ok: trigger };
 }
 
-/** For a trigger that was checked when it was stored. Throws if it can't be read. */
+/** Reads a trigger that was checked when it was stored. Throws if it can't be read. */
 export function toTrigger(stored: unknown): Trigger {
   const findings: Findings = createFindings();
   const trigger = readTrigger({ value: stored, path: '', scope: [], findings }, StoredSchedule);
   const [first] = listFaults(findings);
   if (first !== undefined || trigger === undefined)
-    throw new Error(`a stored trigger is not valid: ${first?.path} ${first?.message}`);
+    throw new Error(`a stored trigger is invalid: ${first?.path} ${first?.message}`);
   return trigger;
 }
 
-/** Undefined if it can't be read: it comes from an import, or from another version of Plinth. */
+/** Returns undefined if the trigger can't be read. It may have been imported or stored by another version of Plinth. */
 export function readStoredTrigger(stored: unknown): Trigger | undefined {
   try {
     return toTrigger(stored);
@@ -85,7 +87,7 @@ function readTrigger(place: Place, schema: ScheduleSchema): Trigger | undefined 
   return condition === undefined ? { config } : { config, condition };
 }
 
-/** The whole text is jq, so `${ … }` around it may be left out. */
+/** The whole text is jq, so the enclosing `${ … }` is optional. */
 function readCondition(place: Place): Expression | undefined {
   const text = readText(place, 10_000);
   if (text === undefined) return undefined;
@@ -149,8 +151,8 @@ const readAgentId = (place: Place): string | undefined =>
 function readEventTypes(place: Place): (typeof eventTypes)[number][] | undefined {
   const { value } = place;
   if (!Array.isArray(value) || value.length === 0)
-    return fault(place, `must be a list of at least one of ${eventTypes.join(', ')}`);
-  if (new Set(value).size < value.length) return fault(place, 'must not repeat an item');
+    return fault(place, `must be a list with at least one of ${eventTypes.join(', ')}`);
+  if (new Set(value).size < value.length) return fault(place, 'must not contain duplicate items');
   const types = value.map((item, index) => readChoice(step(place, index, item), eventTypes));
   return types.every((type) => type !== undefined) ? types : undefined;
 }
@@ -160,7 +162,8 @@ function readSchedule(
   { trigger_type: _type, ...rest }: Readonly<Record<string, unknown>>,
   schema: ScheduleSchema,
 ): Schedule | undefined {
-  const known = Object.entries(rest).filter(([key]) => keysByType.scheduled.includes(key)); // others are reported already
+  // Other keys have already been reported as faults.
+  const known = Object.entries(rest).filter(([key]) => keysByType.scheduled.includes(key));
   const schedule: Readonly<Record<string, unknown>> = Object.fromEntries(known);
   const parsed = schema.safeParse(schedule);
   if (parsed.success) return parsed.data;

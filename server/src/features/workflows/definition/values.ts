@@ -1,4 +1,4 @@
-// Owns the values of definitions that have a form of their own: durations, names of variables, types of errors.
+// Reads values with a special format: durations, variable names and error types.
 import { idOrNull } from '../../../kit/ids.ts';
 import { errorTypes, toShortType } from './error-types.ts';
 import { fault, type Place, readInteger, readObject, readText } from './source.ts';
@@ -20,7 +20,7 @@ const isoForm = /^P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})
 export function readDuration(place: Place, minMs = 0): number | undefined {
   const ms = typeof place.value === 'string' ? readIsoDuration(place, place.value) : readDurationObject(place);
   if (ms === undefined) return undefined;
-  if (ms < minMs) return fault(place, 'must be longer than nothing');
+  if (ms < minMs) return fault(place, 'must be longer than zero');
   if (ms > maxDurationMs) return fault(place, 'must be at most 30 days');
   return ms;
 }
@@ -28,7 +28,7 @@ export function readDuration(place: Place, minMs = 0): number | undefined {
 function readIsoDuration(place: Place, text: string): number | undefined {
   const match = isoForm.exec(text);
   if (match === null || /[PT]$/.test(text))
-    return fault(place, 'must be a duration such as PT30S, PT1H30M or P2D, without years and months');
+    return fault(place, 'must be a duration such as PT30S, PT1H30M or P2D, without years or months');
   const [weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
   return (weeks * 7 + days) * dayMs + hours * 3_600_000 + minutes * 60_000 + Math.round(seconds * 1_000);
 }
@@ -41,29 +41,30 @@ function readDurationObject(place: Place): number | undefined {
     const field = fields.get(name);
     return field === undefined ? [] : [{ unitMs: units[name] ?? 0, count: readInteger(field, 0, maxDurationMs) }];
   });
-  if (parts.length === 0) return fault(place, 'must have at least one of days, hours, minutes, seconds, milliseconds');
+  if (parts.length === 0)
+    return fault(place, 'must contain at least one of days, hours, minutes, seconds, milliseconds');
   return parts.reduce((sum, { unitMs, count = 0 }) => sum + unitMs * count, 0);
 }
 
-/** Variables that every expression of a task may use. */
+/** The variables that every expression in a task may use. */
 export const taskVariables = ['context', 'input', 'workflow', 'task', 'secrets'] as const;
 const reservedVariables: readonly string[] = [...taskVariables, 'error', 'ENV', '__loc__'];
 const variableForm = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
-/** Reads the name of a variable that the definition introduces. */
+/** Reads the name of a variable that the definition declares. */
 export function readVariableName(place: Place): string | undefined {
   const { value } = place;
   if (typeof value !== 'string' || !variableForm.test(value))
-    return fault(place, 'must be a name of 1 to 64 letters, digits and underscores that begins with no digit');
+    return fault(place, 'must be 1 to 64 letters, digits and underscores, and must not begin with a digit');
   if (reservedVariables.includes(value) || value.startsWith('__'))
-    return fault(place, `must not be one of ${reservedVariables.join(', ')}, and must not begin with two underscores`);
+    return fault(place, `must not be a reserved name (${reservedVariables.join(', ')}) or begin with two underscores`);
   return value;
 }
 
-/** A URI of the standard's own. */
+/** A URI defined by the specification. */
 const standardType = /^https:\/\/serverlessworkflow\.io\/spec\/1\.0\.\d+\/errors\/(.*)$/s;
 
-/** Reads the type of an error: one of ours, short or as a URI, or a URI of the author's own. */
+/** Reads an error type: one of ours, as a short name or a URI, or a URI that the author chose. */
 export function readErrorType(place: Place): string | undefined {
   const text = readText(place, 256);
   if (text === undefined) return undefined;
@@ -73,7 +74,7 @@ export function readErrorType(place: Place): string | undefined {
   return isKnown || isOwn ? type : fault(place, `must be one of ${errorTypes.join(', ')}, or a URI of your own`);
 }
 
-/** Reads a literal text; one that looks like an expression would be compared as it is, and never match. */
+/** Reads a literal string. Expressions are rejected, because they would be compared literally and never match. */
 export function readLiteralText(place: Place, max: number): string | undefined {
   const text = readText(place, max);
   return text?.startsWith('${') ? fault(place, 'must not be an expression') : text;
@@ -81,20 +82,17 @@ export function readLiteralText(place: Place, max: number): string | undefined {
 
 export const isId = (value: unknown): value is string => typeof value === 'string' && idOrNull(value) !== null;
 
-/** Reads an id that is written in the definition. */
+/** Reads a literal id. */
 export const readId = (place: Place): string | undefined =>
   isId(place.value) ? place.value : fault(place, 'must be an id or an expression');
 
 const entityForm = /^[A-Za-z]\w{0,63}$/;
 
-/** Reads the name of an entity that is written in the definition. */
+/** Reads a literal entity name. */
 export function readEntityName(place: Place): string | undefined {
   const { value } = place;
   if (typeof value !== 'string' || !entityForm.test(value))
-    return fault(
-      place,
-      'must be the name of an entity: up to 64 letters, digits and underscores, beginning with a letter',
-    );
+    return fault(place, 'must be an entity name of up to 64 letters, digits and underscores, beginning with a letter');
   place.findings.entityNames.add(value);
   return value;
 }

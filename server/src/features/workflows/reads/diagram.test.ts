@@ -1,4 +1,4 @@
-// A diagram is valid Mermaid, whatever names people give to their tasks.
+// Tests that a diagram is valid Mermaid, whatever its tasks are called.
 import { describe, expect, it } from 'vitest';
 import { define } from '../../../../test/support/workflows.ts';
 import { parseStored } from '../definition/parse.ts';

@@ -1,15 +1,14 @@
-// Owns the diagram of a definition: a flowchart in the language of Mermaid. Names are escaped, so that no name can add anything
-// to the diagram.
+// Draws a definition as a Mermaid flowchart. Names are escaped, so they can't add anything to the diagram.
 import type { Definition, SwitchCase, Task, Then } from '../definition/model.ts';
 import type { StepRow } from '../store/rows.ts';
 
 export const mermaid = 'text/vnd.mermaid';
 
-/** By the path of the task. */
+/** Each task's status, keyed by path. */
 export type TaskStatuses = ReadonlyMap<string, StepRow['status']>;
 
 /**
- * Example, of a run that failed in `notify`:
+ * Example: a run that failed in `notify`.
  *
  *   flowchart TD
  *     start(["entity"])
@@ -41,11 +40,14 @@ export function drawDiagram(definition: Definition, trigger: string, statuses: T
   return `${lines.join('\n')}\n`;
 }
 
-/** Each task before those inside of it. */
+/** Lists each task, followed by the tasks inside it. */
 const listInOrder = (tasks: readonly Task[]): Task[] =>
   tasks.flatMap((task) => [task, ...listInner(task).flatMap(listInOrder)]);
 
-/** A comma, quotes, brackets and the like have a meaning in a label; as numbered characters they have none. */
+/**
+ * Commas, quotes, brackets and similar characters have a special meaning in labels, so they are written as numeric
+ * entities.
+ */
 export function escapeLabel(text: string): string {
   const cut = [...text].length > maxLabel ? `${[...text].slice(0, maxLabel - 1).join('')}…` : text;
   return cut.replaceAll(/[^\p{L}\p{N} _.…-]/gu, (character) => `#${character.codePointAt(0)};`);
@@ -68,7 +70,7 @@ function drawTasks(tasks: readonly Task[], idOf: IdOf, indent: string): string[]
   });
 }
 
-/** The lists of tasks inside of a task. */
+/** Returns a task's inner lists. */
 function listInner(task: Task): (readonly Task[])[] {
   const lists = ['tasks' in task ? task.tasks : [], task.type === 'try' ? (task.catch.tasks ?? []) : []];
   return lists.filter((list) => list.length > 0);
@@ -77,7 +79,7 @@ function listInner(task: Task): (readonly Task[])[] {
 function drawEdges(tasks: readonly Task[], idOf: IdOf, isOutermost: boolean): string[] {
   const byName = new Map(tasks.map((task) => [task.name, task]));
   return tasks.flatMap((task, index) => {
-    /** Undefined: the list ends, and what contains it goes on. */
+    /** Returns undefined if the list ends here and the run continues after the containing task. */
     const target = (then: Then | undefined): string | undefined => {
       if (then === 'end') return 'finish';
       const named = typeof then === 'object' ? byName.get(then.task) : undefined;
@@ -103,7 +105,7 @@ function drawCases(
   return always === -1 ? [...edges, ...edge(target(otherwise), 'no case')] : edges;
 }
 
-/** What runs if the tasks of a `try` fail. */
+/** Draws an edge to the tasks that run if a `try` fails. */
 function drawCatch(task: Task, idOf: IdOf): string[] {
   const [tried] = task.type === 'try' ? task.tasks : [];
   const [caught] = task.type === 'try' ? (task.catch.tasks ?? []) : [];

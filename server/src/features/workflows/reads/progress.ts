@@ -1,27 +1,24 @@
-// Owns following a run: a stream of events while a worker runs it. Any process can follow any run, and the run does not depend on
-// being followed.
-import { Readable } from 'node:stream';
-import { WakeableSleep, type WakeUps } from '../../../kit/background/workers/wake.ts';
-import type { Clock } from '../../../kit/clock.ts';
-import type { AnyDb } from '../../../kit/db/database.ts';
-import { classifyFailure } from '../../../kit/db/failures.ts';
-import { type Answer, answerWithFollowUp, eventStream } from '../../../kit/http/answer.ts';
+// Streams a run's progress while a worker executes it. Any process can stream any run, and the run does not
+// depend on its followers.
+import type { AppAccess } from '../../../core/auth/proofs.ts';
+import type { Source } from '../../../core/streams/reader.ts';
+import { answerWithEvents, type Streams, writeEvent } from '../../../core/streams/streams.ts';
+import { type Answer, answerWithFollowUp } from '../../../kit/http/answer.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
+import type { HeldRequest } from '../../../kit/http/operation.ts';
 import { presentRun, presentStep } from '../contract.ts';
 import { toRunTopic } from '../runs/execution.ts';
 import type { RunSummary, StepRow } from '../store/rows.ts';
 import { findRun, listStepsFrom } from '../store/run-reads.ts';
+import { hideMessage, hideValues } from './viewers.ts';
 
 export interface ProgressDeps {
-  readonly wake: Pick<WakeUps, 'listen' | 'pollMs'>;
-  readonly clock: Clock;
-  /** Aborted when this process shuts down. */
-  readonly shutdownSignal: AbortSignal;
+  readonly streams: Streams;
 }
 
 /**
- * Where a caller is in the events of a run. A step that takes longer has two: phase 0 while it runs, phase 1 when it has ended.
- * The id of an event is `run:number:phase`, which a caller sends back as `Last-Event-ID`.
+ * A caller's position among a run's events. A long step has two events: phase 0 while it runs, and phase 1 once it has
+ * ended. An event's id is `run:number:phase`, which the caller sends back as `Last-Event-ID`.
  */
 interface Position {
   readonly number: number;
@@ -29,94 +26,86 @@ interface Position {
 }
 
 export const streamSeconds = 300;
-const maxStepsAtOnce = 50;
-const pingMs = 15_000;
+const batch = { limit: 50, maxBytes: 256 * 1024 };
 
-/** Ends with the run, after five minutes, or when the process shuts down; a caller who wants more resumes. */
-export function answerWithProgress(
-  run: RunSummary,
-  hasValues: boolean,
-  lastEventId: unknown,
-  deps: ProgressDeps,
-): Answer<never> {
-  const from = parsePosition(run, lastEventId);
-  return answerWithFollowUp({} as never, async (db) => {
-    const closed = new AbortController();
-    const body = Readable.from(followRun(db, run, hasValues, from, deps, closed.signal), { objectMode: false });
-    body.once('close', () => closed.abort());
-    return eventStream(body, hasValues ? {} : { partial: ['step_values'] });
+type FollowAccess = AppAccess & { readonly run: RunSummary };
+
+interface Viewer {
+  readonly hasValues: boolean;
+  readonly lastEventId: unknown;
+  readonly held: HeldRequest;
+}
+
+/**
+ * The stream ends with the run, after five minutes, or when the process shuts down. In the latter two cases the caller
+ * can resume it.
+ */
+export function answerWithProgress({ streams }: ProgressDeps, access: FollowAccess, viewer: Viewer): Answer<never> {
+  const from = parsePosition(access.run, viewer.lastEventId);
+  streams.takePlace(access, viewer.held);
+  const answer = answerWithEvents((closed) => followRun(streams, access.run, viewer, from, closed), {
+    maxMs: streamSeconds * 1000,
+    ...(!viewer.hasValues && { partial: ['step_values'] }),
   });
+  return answerWithFollowUp({} as never, async () => answer); // returns the request's share, which reads need
 }
 
 async function* followRun(
-  db: AnyDb,
+  streams: Streams,
   run: RunSummary,
-  hasValues: boolean,
+  { hasValues, held }: Viewer,
   from: Position,
-  { wake, clock, shutdownSignal }: ProgressDeps,
   closed: AbortSignal,
 ): AsyncGenerator<string> {
-  const idle = new WakeableSleep();
-  const unlisten = wake.listen(toRunTopic(run.id), idle.wake);
-  const stop = AbortSignal.any([closed, shutdownSignal]);
-  const endsAt = clock.now().getTime() + streamSeconds * 1000;
-  let position = from;
-  let lastEventAt = clock.now().getTime();
-  try {
-    while (!stop.aborted) {
-      const progress = await readProgress(db, run, position);
-      for (const step of progress?.steps ?? []) {
-        const phase = step.completed_at === null ? 0 : 1;
-        if (!isAfter({ number: step.number, phase }, position)) continue;
-        position = { number: step.number, phase };
-        lastEventAt = clock.now().getTime();
-        yield writeEvent(
-          run,
-          position,
-          'run.step',
-          presentStep(hasValues ? step : { ...step, input: null, output: null }),
-        );
-      }
-      if (progress?.steps.length === maxStepsAtOnce) continue; // there may be more
-      if (progress !== undefined && progress.run === undefined) return; // removed
-      if (progress?.run?.completed_at) {
-        const end = { number: position.number, phase: 2 };
-        return yield writeEvent(run, end, `run.${progress.run.status}`, presentRun(progress.run));
-      }
-      const now = clock.now().getTime();
-      if (now >= endsAt) return;
-      if (now - lastEventAt >= pingMs) {
-        lastEventAt = now;
-        yield ': ping\n\n';
-      }
-      await idle.sleep(Math.min(wake.pollMs(), endsAt - now), stop);
-    }
-  } finally {
-    unlisten();
+  let last = from;
+  const toId = ({ number, phase }: Position) => `${run.id}:${number}:${phase}`;
+  function* present({ position, step, withoutValues }: ProgressItem): Generator<string> {
+    last = position;
+    yield writeEvent(toId(position), { event: 'run.step', data: hasValues ? step : withoutValues });
   }
+  const following = { from, maxMs: streamSeconds * 1000, held, closed };
+  const end = yield* streams.follow(toSource(run), following, present);
+  if (end.reason !== 'ended' || end.value === undefined) return;
+  const { status, data, withoutMessage } = end.value;
+  const event = { event: `run.${status}`, data: hasValues ? data : withoutMessage };
+  yield writeEvent(toId({ number: last.number, phase: 2 }), event);
 }
 
-interface Progress {
-  readonly run: RunSummary | undefined;
-  readonly steps: readonly StepRow[];
+interface ProgressItem {
+  readonly position: Position;
+  readonly step: object;
+  readonly withoutValues: object;
 }
 
-/** The run before its steps: if it has ended, all its steps are there. Undefined while the database is unavailable. */
-async function readProgress(db: AnyDb, run: RunSummary, { number }: Position): Promise<Progress | undefined> {
-  try {
+/** A run that has ended, or undefined if it was removed. */
+type ProgressEnd = { readonly status: string; readonly data: object; readonly withoutMessage: object } | undefined;
+
+const toSource = (run: RunSummary): Source<Position, ProgressItem, ProgressEnd> => ({
+  topic: toRunTopic(run.id),
+  owner: { owner: run.workspace_id, part: run.app_id },
+  compare: (a, b) => a.number - b.number || a.phase - b.phase,
+  async read(db, from) {
+    // Read before the steps, so if the run has ended, all its steps are included.
     const current = await findRun(db, { workspace_id: run.workspace_id, id: run.workflow_id }, run.id);
-    return { run: current, steps: await listStepsFrom(db, run, number, maxStepsAtOnce) };
-  } catch (error) {
-    if (classifyFailure(error) === undefined) throw error;
-    return undefined;
-  }
-}
+    const steps = await listStepsFrom(db, run, from.number, batch);
+    const items = steps.map(toItem);
+    const hasMore = steps.at(-1)?.has_next ?? false;
+    if (hasMore || current?.completed_at === null) return { items, hasMore };
+    return { items, hasMore, end: { value: current && toEnd(current) } };
+  },
+});
 
-const isAfter = (a: Position, b: Position): boolean =>
-  a.number > b.number || (a.number === b.number && a.phase > b.phase);
+const toEnd = (run: RunSummary) => ({
+  status: run.status,
+  data: presentRun(run),
+  withoutMessage: presentRun(hideMessage(run)),
+});
 
-const writeEvent = ({ id }: RunSummary, { number, phase }: Position, event: string, data: object): string =>
-  `id: ${id}:${number}:${phase}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+const toItem = (step: StepRow): ProgressItem => ({
+  position: { number: step.number, phase: step.completed_at === null ? 0 : 1 },
+  step: presentStep(step),
+  withoutValues: presentStep(hideValues(step)),
+});
 
 const idForm = /^([0-9a-f-]{36}):(\d{1,4}):([0-2])$/;
 
@@ -125,7 +114,7 @@ function parsePosition(run: RunSummary, header: unknown): Position {
   const [, runId, number, phase] = idForm.exec(String(header)) ?? [];
   if (runId !== run.id)
     throw new ValidationError([
-      { loc: ['header', 'Last-Event-ID'], msg: 'must be the id of an event of this run', type: 'value_error' },
+      { loc: ['header', 'Last-Event-ID'], msg: 'must be the id of an event from this run', type: 'value_error' },
     ]);
   return { number: Number(number), phase: Number(phase) };
 }

@@ -1,4 +1,4 @@
-// Owns the tests of the delays between attempts.
+// Tests the delays between attempts.
 import { describe, expect, it } from 'vitest';
 import { computeDelay } from './catching.ts';
 

@@ -1,4 +1,4 @@
-// Owns what happens after a task has failed: the closest `try` that catches the error retries, handles it, or ignores it.
+// Handles a failed task: the innermost `try` that catches the error retries, handles or ignores it.
 import type { RetryPolicy, TryTask } from '../definition/model.ts';
 import { type Failure, type TaskError, TaskFailure, toTaskError } from './errors.ts';
 import { holds, type Scope } from './evaluate.ts';
@@ -6,8 +6,9 @@ import type { Execution } from './execution.ts';
 import { enterCatch, type Frame, findTask, pop, type RunState, retry, topOf } from './state.ts';
 
 /**
- * The state in which the run goes on, or the error that nothing has caught. `state` is that of the list which contains the task
- * that failed. Retries that are used up are not an answer: without `catch.do` the error goes on to the next `try`.
+ * Returns the state in which the run continues, or the error if nothing catches it. `state` is the state of the list
+ * that contains the failed task. If no retries are left and there is no `catch.do`, the error is passed on to the next
+ * `try`.
  */
 export async function catchFailure(
   execution: Execution,
@@ -31,7 +32,10 @@ export async function catchFailure(
   return { uncaught: error };
 }
 
-/** Whether the `catch` is for this error. An expression in it that fails replaces the error. */
+/**
+ * Whether the `catch` applies to this error. If one of its expressions fails, that failure is returned and replaces the
+ * error.
+ */
 async function matches(
   execution: Execution,
   task: TryTask,
@@ -64,7 +68,7 @@ async function matches(
 
 const maxDelayMs = 30 * 24 * 60 * 60 * 1000;
 
-/** When the next attempt begins; undefined if there is none. */
+/** Returns when the next attempt starts, or undefined if there is none. */
 function findRetry(
   policy: RetryPolicy | undefined,
   { attempt = 1, startedAt }: Frame,
@@ -76,8 +80,8 @@ function findRetry(
 }
 
 /**
- * Before the retry after attempt `attempt`. Example, with a delay of 5 s: constant 5, 5, 5; linear 5, 10, 15; exponential 5, 10,
- * 20. `random` is between 0 and 1.
+ * Returns the delay before the retry that follows the given attempt. With a delay of 5 s, the first three are 5, 5, 5
+ * (constant), 5, 10, 15 (linear) or 5, 10, 20 (exponential). `random` is between 0 and 1.
  */
 export function computeDelay({ delayMs, backoff, jitterMs }: RetryPolicy, attempt: number, random: number): number {
   const factors = { constant: 1, linear: attempt, exponential: 2 ** (attempt - 1) };

@@ -1,4 +1,4 @@
-// Owns tasks that contain others: do, for and try. They leave no step of their own, unless they fail themselves.
+// The tasks that contain other tasks: do, for and try. They record a step only if they themselves fail.
 import type { DoTask, ForTask, Json, Task, TryTask } from '../definition/model.ts';
 import { fail } from './errors.ts';
 import { evaluate, holds, type Scope, toTemplate } from './evaluate.ts';
@@ -14,7 +14,7 @@ export const isContainer = (task: Task): task is Container =>
 
 const maxTurns = 1_000;
 
-/** Begins the list of a task. */
+/** Starts a task's list. */
 export async function enterContainer(execution: Execution, task: Container, scope: Scope): Promise<RunState> {
   const { input, startedAt, state } = scope;
   const frame: Frame = {
@@ -35,13 +35,12 @@ export async function enterContainer(execution: Execution, task: Container, scop
 
 async function listItems(execution: Execution, task: ForTask, scope: Scope): Promise<readonly Json[]> {
   const { in: items } = await evaluate(execution, { in: toTemplate(task.in) }, scope);
-  if (!Array.isArray(items)) throw fail('expression', 'the value of `in` is not an array.');
-  if (items.length > maxTurns)
-    throw fail('runtime', 'the loop would take more than 1,000 turns. Give it fewer items at a time.');
+  if (!Array.isArray(items)) throw fail('expression', '`in` must be an array.');
+  if (items.length > maxTurns) throw fail('runtime', 'The loop has more than 1,000 items. Pass fewer items at a time.');
   return writeValue(items).value as Json[];
 }
 
-/** The list of the last frame has ended: another turn of the loop, or the end of the task. */
+/** Called when the last frame's list has ended. Starts the loop's next turn, or ends the task. */
 export async function finishList(execution: Execution, task: Container): Promise<RunState> {
   const { state } = execution;
   const frame = topOf(state);
@@ -58,9 +57,17 @@ async function mayTakeTurn(execution: Execution, task: ForTask, state: RunState)
 }
 
 const finishContainer = async (execution: Execution, task: Container, state: RunState): Promise<RunState> =>
-  (await completeTask(execution, task, pop(state), { ...toScope(task, state), state: pop(state) }, state.data)).state;
+  (
+    await completeTask({
+      execution,
+      task,
+      state: pop(state),
+      scope: { ...toScope(task, state), state: pop(state) },
+      raw: state.data,
+    })
+  ).state;
 
-/** For expressions of the task itself, while its list is the last frame. */
+/** Returns the scope for the task's own expressions while its list is the last frame. */
 function toScope(task: Container, state: RunState): Scope {
   const frame = topOf(state);
   return { input: state.data, taskInput: frame?.input ?? null, task, startedAt: frame?.startedAt ?? 0, state };

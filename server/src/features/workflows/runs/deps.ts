@@ -1,4 +1,4 @@
-// Owns what runs use from outside.
+// The dependencies for executing runs.
 
 import type { DataAccess } from '../../../core/auth/proofs.ts';
 import type { Publish } from '../../../events.ts';
@@ -12,11 +12,11 @@ import type { Secrets } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
 import type { Definition } from '../definition/model.ts';
 
-/** Who uses which entity. */
+/** The entity to use, and the access to use it with. */
 export interface RecordsScope {
   readonly access: DataAccess;
   readonly entity: string;
-  /** How many workflows and automations are between a person's change and this. */
+  /** How many workflows and automations lie between a user's change and this one. */
   readonly depth: number;
 }
 
@@ -36,11 +36,14 @@ export interface Records {
   remove(db: Db, scope: RecordsScope, id: string, now: Date): Promise<unknown>;
 }
 
-/** The reply of an agent to one message, without a conversation. */
+/** Gets an agent's reply to a single message, without a conversation. */
 export interface AgentReplies {
-  /** The credits to reserve before the agent is asked; undefined if there is no such agent in the workspace. */
+  /**
+   * Returns how many credits to reserve before requesting the reply, or undefined if the workspace has no agent with
+   * this id.
+   */
   estimate(db: Db, agent: AgentKey, content: string): Promise<number | undefined>;
-  /** Undefined if the agent was deleted meanwhile. */
+  /** Returns undefined if the agent was deleted in the meantime. */
   reply(
     db: Db,
     agent: AgentKey,
@@ -52,11 +55,11 @@ export interface AgentReplies {
 export interface AgentKey {
   readonly workspace_id: string;
   readonly id: string;
-  /** The owner of the app whose workflow it is. Null: only an agent that the workspace sees. */
+  /** The owner of the workflow's app. If null, only agents that are visible to the workspace are found. */
   readonly owner_id: string | null;
 }
 
-/** A request to the API of a service that the app is connected to. */
+/** A request to a connected service's API. */
 export interface ConnectorRequest extends Pick<OutboundRequest, 'method' | 'headers' | 'body' | 'maxBodyBytes'> {
   readonly integration_type: string;
   readonly path: string;
@@ -64,7 +67,7 @@ export interface ConnectorRequest extends Pick<OutboundRequest, 'method' | 'head
   readonly signal: AbortSignal;
 }
 
-/** `secrets` authenticated the request. The service may repeat them. */
+/** `secrets` are the values that authenticated the request, which the service may repeat. */
 export type ConnectorResult =
   | { readonly kind: 'sent'; readonly outcome: Outcome; readonly secrets: readonly string[] }
   | {
@@ -80,7 +83,7 @@ export interface RunDeps {
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
   readonly publish: Publish;
   readonly records: Records;
-  /** Of the connections to the database. */
+  /** Shares of the database connections. */
   readonly shares: Shares;
   readonly agentReplies: AgentReplies;
   readonly sendToConnector: (
@@ -88,7 +91,7 @@ export interface RunDeps {
     app: { readonly workspace_id: string; readonly id: string },
     request: ConnectorRequest,
   ) => Promise<ConnectorResult>;
-  /** The values of those of these secrets of an app that exist, by name. */
+  /** Returns the values of an app's named secrets, keyed by name. Secrets that don't exist are left out. */
   readonly readSecrets: (
     db: Db,
     app: { readonly id: string },

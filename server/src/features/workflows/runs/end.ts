@@ -1,4 +1,4 @@
-// Owns how a run ends: once, with what that means for its workflow, in one transaction.
+// Ends a run, which happens only once. Its workflow is updated in the same transaction.
 import { refund } from '../../../core/credits/reservations.ts';
 import { warnResponsible } from '../../../core/identity/warnings.ts';
 import { afterCommit, transaction } from '../../../kit/db/database.ts';
@@ -14,7 +14,7 @@ import { cutDetail, limitFailure } from './recorded.ts';
 
 export type EndDeps = Pick<RunDeps, 'wake'>;
 
-/** How many runs in a row may fail before their workflow is made inactive. */
+/** A workflow becomes inactive after this many consecutive failed runs. */
 const maxConsecutiveFailures = 20;
 
 export const completed: RunEnd = {
@@ -25,10 +25,10 @@ export const completed: RunEnd = {
   failure: null,
 };
 
-/** Its reason is that of whoever cancelled it. */
+/** The code that cancels the run adds the reason. */
 export const cancelled: RunEnd = { ...completed, status: 'cancelled' };
 
-/** `error` must be masked. `task` is the name of the task that failed, if one did. */
+/** `error` must be masked. `task` is the failed task, if any. */
 export function failed(
   error: Failure,
   task?: { readonly name: string; readonly step: number },
@@ -45,8 +45,17 @@ export function failed(
   };
 }
 
-/** Ends a run, if it has not ended; with `claims` only under that claim. Returns whether it did. */
-export function endRun(db: Db, run: RunRow, end: RunEnd, deps: EndDeps, now: Date, claims?: number): Promise<boolean> {
+/**
+ * Ends a run that has not ended yet. If `claims` is given, the run must still have that claim. Returns whether this
+ * call ended the run.
+ */
+export function endRun(
+  db: Db,
+  deps: EndDeps,
+  run: RunRow,
+  { end, claims }: { readonly end: RunEnd; readonly claims?: number },
+  now: Date,
+): Promise<boolean> {
   return transaction(db, async (db) => {
     const ended = await saveEnd(db, run, end, now, claims);
     if (ended === undefined) return false;
@@ -59,20 +68,23 @@ export function endRun(db: Db, run: RunRow, end: RunEnd, deps: EndDeps, now: Dat
   });
 }
 
-/** Warns the people who are responsible for the app if its workflow was made inactive because its runs fail. */
+/**
+ * Records the result on the workflow. If too many failures have made the workflow inactive, warns the people
+ * responsible for the app.
+ */
 async function recordResult(db: Db, run: RunRow, status: RunEnd['status'], now: Date): Promise<void> {
   const turnedOff = await saveWorkflowResult(db, run, status, maxConsecutiveFailures, now);
   if (turnedOff === undefined) return;
   const { workspace_id, app_id, workflow_id } = run;
   await auditTurnedOff(db, run, 'consecutive_failures', now);
-  const subject = `The workflow "${turnedOff.name}" was made inactive`;
+  const subject = `The workflow "${turnedOff.name}" was deactivated`;
   const body = `${inactiveText}\n\nWorkflow: ${turnedOff.name} (${workflow_id})\n`;
   await warnResponsible(db, { workspace_id, app_id, subject, body }, now);
 }
 
-const inactiveText = `The last ${maxConsecutiveFailures} runs of this workflow have failed, so it was made inactive. Its triggers start no more runs.
+const inactiveText = `This workflow's last ${maxConsecutiveFailures} runs failed, so it was deactivated. Its trigger no longer starts runs.
 
 What to do:
-1. Find the cause: each failed run has its error, and its steps show what they received.
-2. Correct the definition, or what it calls, and start a run by hand to try it.
-3. Make the workflow active again.`;
+1. Find the cause. Each failed run shows its error, and each step shows its input.
+2. Fix the definition or the service it calls, then start a run manually to test it.
+3. Activate the workflow again.`;

@@ -1,4 +1,4 @@
-// Owns the tests of how runs end: what that means for their workflow, credits, plans, errors of the platform, removal.
+// Tests how runs end: the effect on their workflow, credits, plans, platform errors and removal.
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';
@@ -79,7 +79,7 @@ describe('the end of a run', () => {
     await expect.poll(() => mails().length).toBe(1);
     expect(mails()[0]).toMatchObject({
       to: ['owner@example.com'],
-      subject: `The workflow "${workflow.name}" was made inactive`,
+      subject: `The workflow "${workflow.name}" was deactivated`,
     });
   });
 });
@@ -117,7 +117,7 @@ describe('a workspace whose plan does not include workflows', () => {
   });
 });
 
-describe('a definition that this release can not read', () => {
+describe('a definition that this release cannot read', () => {
   it('ends the run, and makes the workflow inactive', async () => {
     const workflow = await scene.insertWorkflow(app, succeeding);
     await sql`update workflow_versions set definition = '{"do": 7}' where workflow_id = ${workflow.id}`.execute(
@@ -154,14 +154,14 @@ describe('an error of the platform', () => {
       world.db,
     );
     const queue = world.app.background.queues.find(({ name }) => name === 'workflow_runs') as Queue;
-    await releaseClaims(queue, world.app.database.db);
+    await releaseClaims(world.app.database.db, queue);
     expect(await scene.getRun(id)).toMatchObject({
       status: 'failed',
       claimed_slot: null,
       due_at: null,
       failure: { code: 'platform_error' },
     });
-    expect((await scene.getRun(id)).error_message).toContain('error of the platform');
+    expect((await scene.getRun(id)).error_message).toContain('internal error');
   });
 
   it('ends a run as cancelled that was being cancelled', async () => {
@@ -172,11 +172,11 @@ describe('an error of the platform', () => {
       values (${id}, ${workspace_id}, ${app_id}, ${workflow.id}, 'x', ${workflow.current_version_id}, 'manual', '{}', now(), now(), 19, 20, 99, 1, 'cancelling')`.execute(
       world.db,
     );
-    // The worker crashed in the middle of a call that readers could see.
+    // Simulates a worker crash during a call whose step was already visible.
     await sql`insert into workflow_steps (workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at)
       values (${workspace_id}, ${id}, 1, '/do/0', 'pass', 'set', 'running', 1, now())`.execute(world.db);
     const queue = world.app.background.queues.find(({ name }) => name === 'workflow_runs') as Queue;
-    await releaseClaims(queue, world.app.database.db);
+    await releaseClaims(world.app.database.db, queue);
     expect(await scene.getRun(id)).toMatchObject({ status: 'cancelled', failure: null, steps_count: 1 });
     expect(await scene.listSteps(id)).toMatchObject([{ number: 1, status: 'cancelled' }]);
   });
@@ -200,7 +200,7 @@ describe('an error of the platform', () => {
 describe('startRuns', () => {
   it('starts one run for each cause, however often, and any number in one call', async () => {
     const { app: _, ...workflow } = await scene.insertWorkflow(app, succeeding);
-    // One statement inserts 500.
+    // One statement inserts at most 500 runs.
     const starts = Array.from({ length: 600 }, (_, index) => ({
       workspace_id: workspace,
       app_id: app.id,
@@ -211,15 +211,16 @@ describe('startRuns', () => {
       cause: `event ${index % 550}`,
       is_test_run: false,
     }));
-    const start = () => startRuns(world.app.database.db, starts, { wake: world.app.wake }, world.clock.now());
+    const start = () => startRuns(world.app.database.db, { wake: world.app.wake }, starts, world.clock.now());
     expect(await start()).toHaveLength(550);
     expect(await start()).toHaveLength(0);
     expect(await getWorkflow(workflow.id)).toMatchObject({ total_runs: 550 });
     const own = sql`workflow_id = ${workflow.id} and completed_at is null`;
-    await sql`delete from workflow_runs where ${own} and claimed_slot is null`.execute(world.db); // need not run
+    // These runs don't need to execute.
+    await sql`delete from workflow_runs where ${own} and claimed_slot is null`.execute(world.db);
     const running = sql`select from workflow_runs where ${own}`;
-    await expect.poll(async () => (await running.execute(world.db)).rows.length, { timeout: 60_000 }).toBe(0);
-  }, 70_000);
+    await expect.poll(async () => (await running.execute(world.db)).rows.length).toBe(0);
+  });
 });
 
 describe('runs that are 90 days old', () => {

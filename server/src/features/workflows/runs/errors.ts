@@ -1,17 +1,17 @@
-// Owns the errors of a run (docs/api/workflows.md#errors): those that a definition can catch, and those that end the run.
+// A run's errors (docs/api/workflows.md#errors): those that a definition can catch, and those that end the run.
 import { toStorableText } from '../../../kit/text.ts';
 import type { ErrorType } from '../definition/model.ts';
 
-/** An error as definitions and readers see it: `$error`, and the `error` of a step. */
+/** An error as definitions and users see it, in `$error` and in a step's `error`. */
 export interface TaskError {
-  /** One of ours, or any text that a `raise` chose. */
+  /** One of our types, or any string specified by a `raise`. */
   readonly type: string;
   readonly title: string;
   readonly status: number;
   readonly detail: string;
 }
 
-/** What happened technically. Kept with a failed run, for classifying it. */
+/** The technical cause, which is stored with a failed run and used to classify it. */
 export type FailureCause =
   | 'dns'
   | 'tls'
@@ -26,10 +26,10 @@ export type FailureCause =
   | 'model'
   | 'raised';
 
-/** The columns `failure` of a failed run. */
+/** A failed run's `failure` column. */
 export interface Failure extends TaskError {
   readonly cause?: FailureCause;
-  /** The code of the platform's own refusal, such as `unique_conflict`. */
+  /** The platform's error code, such as `unique_conflict`. */
   readonly code?: string;
 }
 
@@ -44,7 +44,7 @@ const defaults: Readonly<Record<ErrorType, { title: string; status: number }>> =
   runtime: { title: 'Runtime error', status: 500 },
 };
 
-/** A task failed. A `try` around it may catch this. */
+/** Thrown when a task fails. An enclosing `try` may catch it. */
 export class TaskFailure extends Error {
   readonly failure: Failure;
 
@@ -54,7 +54,7 @@ export class TaskFailure extends Error {
   }
 }
 
-/** What endpoints answer and what definitions raise may have characters that PostgreSQL refuses. */
+/** Endpoint responses and raised errors may contain characters that PostgreSQL rejects. */
 export const toStorableFailure = (failure: Failure): Failure => ({
   ...failure,
   type: toStorableText(failure.type),
@@ -72,10 +72,10 @@ export const titleOf = (type: string): string => defaults[type as ErrorType]?.ti
 
 export const toTaskError = ({ type, title, status, detail }: Failure): TaskError => ({ type, title, status, detail });
 
-/** Why a run ends although no task failed in a way that could be caught. */
+/** Why a run ends without a failure that a `try` could catch. */
 export type StopReason = 'insufficient_credits' | 'timeout' | 'step_limit';
 
-/** The run has to end. Nothing catches this. */
+/** Thrown when the run must end. No `try` catches it. */
 export class RunStopped extends Error {
   readonly reason: StopReason;
   readonly failure: Failure;
@@ -101,7 +101,7 @@ const stopTitles: Readonly<Record<StopReason, string>> = {
   step_limit: 'Too many steps',
 };
 
-/** The run is no longer this worker's: another one has claimed it, or it was removed. */
+/** Thrown when this worker has lost its claim: another worker has claimed the run, or the run was removed. */
 export class ClaimLost extends Error {
   constructor() {
     super('the run is no longer claimed by this worker');

@@ -1,4 +1,4 @@
-// Owns the tests of evaluating expressions while jq is busy.
+// Tests evaluating expressions while jq is busy.
 import { describe, expect, it } from 'vitest';
 import { evaluate, type Scope } from './evaluate.ts';
 import type { Execution } from './execution.ts';

@@ -1,4 +1,4 @@
-// Owns evaluating the expressions of a task, with the variables that they may read (docs/api/workflows.md#expressions).
+// Evaluates a task's expressions, with the variables that they may read (docs/api/workflows.md#expressions).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scanFilter } from '../../../kit/jq/scan.ts';
 import type { Expression, Json, Task, Template } from '../definition/model.ts';
@@ -7,25 +7,25 @@ import { fail } from './errors.ts';
 import type { Execution } from './execution.ts';
 import { listScopeVariables, type RunState } from './state.ts';
 
-/** What the expressions of a task see. */
+/** The data that a task's expressions can read. */
 export interface Scope {
-  /** `.` */
+  /** The value of `.`. */
   readonly input: Json;
-  /** `$input` */
+  /** The value of `$input`. */
   readonly taskInput: Json;
   readonly task: Pick<Task, 'name'>;
   readonly startedAt: number;
   readonly state: RunState;
-  /** More variables, which hide others of the same name. */
+  /** Additional variables, which hide variables with the same name. */
   readonly variables?: Readonly<Record<string, Json>>;
 }
 
 const busyMs = 200;
 
-/** The values of templates; those of absent ones are absent. */
+/** The templates' values. An absent template has no value. */
 type Values<Templates> = { readonly [Name in keyof Templates]: Exclude<Templates[Name], Json> | Json };
 
-/** Evaluates the expressions in templates, in one call. An expression that fails is an error of the task. */
+/** Evaluates the templates' expressions with one call. If an expression fails, the task fails. */
 export async function evaluate<Templates extends Readonly<Record<string, Template | undefined>>>(
   execution: Execution,
   templates: Templates,
@@ -37,7 +37,8 @@ export async function evaluate<Templates extends Readonly<Record<string, Templat
   const data = { input: scope.input, variables, owner: run.workspace_id, secrets: scope.state.secretValues ?? [] };
   const present = dropAbsent(templates);
   let result = await evaluateTemplates(deps.jq, present, data, signal);
-  // Not the fault of the definition. To give up would repeat a call that the task has made.
+  // The definition is not at fault if jq is busy. Giving up here would make the task repeat a call that it has already
+  // made.
   while ('kind' in result && result.kind === 'busy') {
     await sleep(busyMs, undefined, { signal });
     result = await evaluateTemplates(deps.jq, present, data, signal);
@@ -47,7 +48,7 @@ export async function evaluate<Templates extends Readonly<Record<string, Templat
   throw fail('expression', `${where} failed: ${result.error}`, result.kind === 'timeout' ? { cause: 'timeout' } : {});
 }
 
-/** A secret that does not exist would be null, and a request would go out with `Bearer null`. */
+/** A missing secret would evaluate to null, and a request would be sent with `Bearer null`. */
 function requireSecrets(
   { definition, secrets }: Execution,
   templates: Readonly<Record<string, Template | undefined>>,
@@ -59,7 +60,8 @@ function requireSecrets(
     expressions.flatMap((each) => scanFilter(each).variables.map(({ name, field }) => name === 'secrets' && field)),
   );
   const name = missing.find((each) => read.has(each));
-  if (name !== undefined) throw fail('configuration', `The app has no secret ${name}. Store it, then run this again.`);
+  if (name !== undefined)
+    throw fail('configuration', `The app has no secret named ${name}. Add it, then run the workflow again.`);
 }
 
 const dropAbsent = (templates: Readonly<Record<string, Template | undefined>>): Record<string, Template> =>
@@ -67,7 +69,7 @@ const dropAbsent = (templates: Readonly<Record<string, Template | undefined>>): 
 
 export const toTemplate = (expression: Expression): Template => `\${${expression}}`;
 
-/** `name` is what the definition calls the expression. One that is null or false does not hold. */
+/** An expression holds unless its value is null or false. `name` is the expression's name in the definition. */
 export async function holds(
   execution: Execution,
   name: string,

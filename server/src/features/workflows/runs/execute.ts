@@ -1,14 +1,14 @@
-// Owns one claim of a run: reads what it needs, goes on where the run is, and ends it when that is due.
-import { findAccessAsApp } from '../../../core/auth/as-app.ts';
+// One claim of a run: loading its data, continuing the run, and ending it when it is finished.
 import { findRequiredPlan } from '../../../core/auth/plans.ts';
 import type { DataAccess } from '../../../core/auth/proofs.ts';
+import { findAccessAsApp } from '../../../core/auth/proofs-without-guard.ts';
 import { charge } from '../../../core/credits/reservations.ts';
 import { type ByteCache, createByteCache } from '../../../kit/byte-cache.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Definition, Json } from '../definition/model.ts';
-import { findDefinition, findRunData, type RunRow, saveBegun } from '../store/runs.ts';
+import { findDefinition, findRunData, type RunEnd, type RunRow, saveBegun } from '../store/runs.ts';
 import { turnOffWorkflow } from '../turn-off.ts';
 import type { RunDeps } from './deps.ts';
 import { cancelled, completed, endRun, failed } from './end.ts';
@@ -20,17 +20,17 @@ import { currentTask, findTask, rememberSecrets, startState, topOf } from './sta
 import { createStepRecorder, type RecordStep } from './step-recorder.ts';
 import { createTurns, type TakeTurn } from './turns.ts';
 
-/** How long one claim goes on before other runs get its place. */
+/** How long a claim lasts before other runs get a turn. */
 const sliceMs = 30_000;
-/** What a run costs, beside the replies of agents. */
+/** A run's cost, not including agents' replies. */
 export const runCredits = 0.05;
 
 type Definitions = ByteCache<{ readonly definition: Definition | undefined; readonly bytes: number }>;
 
-/** A version never changes, so it is parsed once. */
+/** Versions never change, so each is parsed only once. */
 const createDefinitions = (): Definitions => createByteCache(64 * 1024 * 1024, ({ bytes }) => bytes);
 
-/** What a worker keeps between claims. */
+/** Data that a worker keeps between claims. */
 export interface WorkerMemory {
   readonly definitions: Definitions;
   readonly takeTurn: TakeTurn;
@@ -45,33 +45,36 @@ export const createWorkerMemory = (): WorkerMemory => ({
 
 export interface Claim {
   readonly signal: AbortSignal;
-  /** Called once something of this claim was stored. */
+  /** Called if this claim has stored any progress. */
   readonly onProgress: () => void;
 }
 
-/** Executes a run until it ends or has to wait. Returns when it goes on; undefined: it has ended. */
+/**
+ * Executes a run until it ends or has to wait. Returns the delay in milliseconds before the run continues, or undefined
+ * if it has ended.
+ */
 export async function executeRun(
   db: Db,
-  run: RunRow,
   deps: RunDeps,
+  run: RunRow,
   { definitions, takeTurn, recordStep }: WorkerMemory,
   claim: Claim,
 ): Promise<number | undefined> {
-  const end = (end: Parameters<typeof endRun>[2]) => endClaimed(db, run, end, deps);
+  const end = (end: RunEnd) => endClaimed(db, deps, run, end);
   if (run.completed_at !== null) return undefined;
   if (run.status === 'cancelling') return end(cancelled);
   const access = await findAccessAsApp(db, run);
   if (access === undefined) return end(cancelled); // the app was deleted
-  const loaded = await loadDefinition(db, run, deps, definitions);
-  if (loaded === undefined) return endInvalid(db, run, deps);
+  const loaded = await loadDefinition(db, deps, run, definitions);
+  if (loaded === undefined) return endInvalid(db, deps, run);
   if (run.begun_at === null) {
-    const refusal = await begin(db, run, access, deps, takeTurn);
+    const refusal = await begin(db, deps, access, run, takeTurn);
     if (refusal !== undefined)
       return refusal === 'plan'
-        ? endWithoutPlan(db, run, deps)
+        ? endWithoutPlan(db, deps, run)
         : end(failed(refusal.failure, undefined, refusal.reason));
   }
-  const execution = await openExecution(db, run, access, loaded, deps, recordStep, claim.signal);
+  const execution = await openExecution(db, deps, access, { run, definition: loaded, recordStep }, claim.signal);
   try {
     return await finish(execution, await interpretOrStop(execution), takeTurn);
   } finally {
@@ -79,8 +82,8 @@ export async function executeRun(
   }
 }
 
-async function endClaimed(db: Db, run: RunRow, end: Parameters<typeof endRun>[2], deps: RunDeps): Promise<undefined> {
-  await endRun(db, run, end, deps, deps.clock.now(), run.claims);
+async function endClaimed(db: Db, deps: RunDeps, run: RunRow, end: RunEnd): Promise<undefined> {
+  await endRun(db, deps, run, { end, claims: run.claims }, deps.clock.now());
 }
 
 async function finish(
@@ -89,11 +92,11 @@ async function finish(
   takeTurn: TakeTurn,
 ): Promise<number | undefined> {
   const { db, run, deps, mask } = execution;
-  const end = async (end: Parameters<typeof endRun>[2]) => {
-    await takeTurn(run.workflow_id, () => endRun(db, run, end, deps, deps.clock.now(), run.claims));
+  const end = async (end: RunEnd) => {
+    await takeTurn(run.workflow_id, () => endRun(db, deps, run, { end, claims: run.claims }, deps.clock.now()));
     return undefined;
   };
-  if (pause === 'failed') return undefined; // ended with its last step
+  if (pause === 'failed') return undefined; // the run ended with its last step
   if (pause === 'completed') return end(completed);
   if (pause === 'cancelled') return end(cancelled);
   if (pause instanceof RunStopped) return end(failed(mask(pause.failure), findStoppedTask(execution), pause.reason));
@@ -109,21 +112,21 @@ async function interpretOrStop(execution: Execution): Promise<Pause | RunStopped
   }
 }
 
-/** Where the run was when it had to end. */
+/** Returns the task at which the run stopped. */
 function findStoppedTask({ definition, state }: Execution) {
   const path = topOf(state)?.path ?? '';
   const task = currentTask(definition, state) ?? (path === '' ? undefined : findTask(definition, path));
   return task && { name: task.name, step: Math.max(1, state.steps) };
 }
 
-// ---- beginning
+// ---- start
 
-/** Charges for the run, once. Returns why it can't begin. */
+/** Charges for the run, but only once. If the run can't start, returns the reason. */
 async function begin(
   db: Db,
-  run: RunRow,
-  access: DataAccess,
   deps: RunDeps,
+  access: DataAccess,
+  run: RunRow,
   takeTurn: TakeTurn,
 ): Promise<RunStopped | 'plan' | undefined> {
   if (findRequiredPlan(access.plan, 'workflows') !== undefined) return 'plan';
@@ -145,55 +148,55 @@ async function begin(
   }
 }
 
-async function endWithoutPlan(db: Db, run: RunRow, deps: RunDeps): Promise<undefined> {
-  await endAndDeactivate(db, run, 'workflows_not_available', noPlan, deps);
+async function endWithoutPlan(db: Db, deps: RunDeps, run: RunRow): Promise<undefined> {
+  await endAndDeactivate(db, deps, run, 'workflows_not_available', noPlan);
 }
 
-async function endInvalid(db: Db, run: RunRow, deps: RunDeps): Promise<undefined> {
-  await endAndDeactivate(db, run, 'definition_invalid', invalidDefinition, deps);
+async function endInvalid(db: Db, deps: RunDeps, run: RunRow): Promise<undefined> {
+  await endAndDeactivate(db, deps, run, 'definition_invalid', invalidDefinition);
 }
 
 const noPlan: Failure = {
   type: 'authorization',
   title: 'Workflows not available',
   status: 402,
-  detail: "The workspace's plan doesn't include workflows, so the workflow was made inactive.",
+  detail: "The workspace's plan doesn't include workflows, so the workflow was deactivated.",
   code: 'plan_required',
 };
 
 const invalidDefinition: Failure = {
   type: 'configuration',
-  title: 'Definition invalid',
+  title: 'Invalid definition',
   status: 400,
   detail:
-    "The definition of this run can't be read, so the workflow was made inactive. Validate the definition and save it again.",
+    "This run's definition can't be read, so the workflow was deactivated. Validate the definition and save it again.",
 };
 
 function endAndDeactivate(
   db: Db,
+  deps: RunDeps,
   run: RunRow,
   status_reason: 'workflows_not_available' | 'definition_invalid',
   failure: Failure,
-  deps: RunDeps,
 ): Promise<void> {
   const now = deps.clock.now();
   return transaction(db, async (db) => {
-    if (!(await endRun(db, run, failed(failure), deps, now, run.claims))) throw new ClaimLost();
+    if (!(await endRun(db, deps, run, { end: failed(failure), claims: run.claims }, now))) throw new ClaimLost();
     await turnOffWorkflow(db, run, status_reason, now);
   });
 }
 
-/** Undefined if it is gone, or this release can't read it. */
+/** Returns undefined if the definition no longer exists or this release can't read it. */
 async function loadDefinition(
   db: Db,
-  run: RunRow,
   deps: RunDeps,
+  run: RunRow,
   definitions: Definitions,
 ): Promise<Definition | undefined> {
   const { workspace_id, workflow_id, version_id } = run;
   const loaded = definitions.get(workspace_id, `${workflow_id} ${version_id}`, async () => {
     const source = await findDefinition(db, run);
-    // Parsed, it takes a few times as much as its text.
+    // In memory, a parsed definition is several times as large as its text.
     return { definition: tryToParse(source, deps), bytes: JSON.stringify(source ?? null).length * 4 };
   });
   return (await loaded).definition;
@@ -203,17 +206,19 @@ function tryToParse(source: unknown, { parseStored }: RunDeps): Definition | und
   try {
     return source === undefined ? undefined : parseStored(source);
   } catch {
-    return undefined; // an earlier release accepted it
+    return undefined; // an earlier release accepted this definition
   }
 }
 
 async function openExecution(
   db: Db,
-  run: RunRow,
-  access: DataAccess,
-  definition: Definition,
   deps: RunDeps,
-  recordStep: RecordStep,
+  access: DataAccess,
+  {
+    run,
+    definition,
+    recordStep,
+  }: { readonly run: RunRow; readonly definition: Definition; readonly recordStep: RecordStep },
   signal: AbortSignal,
 ): Promise<Execution> {
   const values = await deps.readSecrets(db, access.app, definition.secretNames);

@@ -1,5 +1,5 @@
-// Owns what a worker holds of a run while it executes it: the state in memory, and how it is stored. Every change goes through
-// `record`, which stores the step and the state after it in one statement.
+// The state of a run that a worker is executing, in memory and as stored. `recordStep` stores a step and the
+// resulting state in one statement.
 import type { DataAccess } from '../../../core/auth/proofs.ts';
 import { findJsonExcess } from '../../../kit/json-excess.ts';
 import type { Secrets } from '../../../kit/secrets.ts';
@@ -18,34 +18,34 @@ export interface Execution {
   readonly run: RunRow;
   readonly definition: Definition;
   readonly deps: RunDeps;
-  /** The app, as which the run acts. */
+  /** The app's access, because the run acts as the app. */
   readonly access: DataAccess;
-  /** The secrets that the definition reads, by name. */
+  /** The secrets that the definition reads, keyed by name. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Hides these, and their earlier values. */
+  /** Hides these secrets' current and earlier values. */
   readonly mask: Mask;
   readonly recordStep: RecordStep;
-  /** Aborted if the worker stops, or the run takes too long in this claim. */
+  /** Aborted if the worker stops, or if this claim takes too long. */
   readonly signal: AbortSignal;
-  /** When this claim should end, so that other runs of the app get their turn. */
+  /** When this claim should end, so the app's other runs get a turn. */
   readonly sliceEndsAt: number;
   state: RunState;
-  /** The credits of a call that has begun and has no step yet. */
+  /** The credit reservation for a call that has started but has not recorded its step. */
   reservationId: string | null;
-  /** Whether this claim has recorded anything. */
+  /** Whether this claim has stored any progress. */
   hasProgress: boolean;
-  /** Somebody has cancelled the run. */
+  /** Whether the run has been cancelled. */
   isCancelled: boolean;
   notifiedAt: number;
 }
 
 const maxStateBytes = 1024 * 1024;
-/** In memory a small value takes many times its text. */
+/** In memory, a small value takes up many times the size of its JSON. */
 const maxStateValues = 50_000;
 
 const stateLocation = (id: string) => ['workflow_runs', id, 'state_sealed'] as const;
 
-/** A definition that reads secrets may have put them into its data. */
+/** If the definition reads secrets, the state is sealed, because its data may contain copies of them. */
 export function toStoredState({ run, definition, deps }: Execution, state: RunState): StoredState {
   const { secretValues, ...own } = state;
   const text = JSON.stringify(own);
@@ -55,24 +55,20 @@ export function toStoredState({ run, definition, deps }: Execution, state: RunSt
   )
     throw fail(
       'runtime',
-      'The run holds more than 50,000 values: its context, its data and the items of its loops. Keep less.',
+      "The run's context, data and loop items contain more than 50,000 values in total. Keep less data.",
       { cause: 'too_large' },
     );
   if (text.length * 3 > maxStateBytes && Buffer.byteLength(text) > maxStateBytes)
-    throw fail(
-      'runtime',
-      'The run holds more than 1 MiB: its context, its data and the items of its loops. Keep less.',
-      {
-        cause: 'too_large',
-      },
-    );
+    throw fail('runtime', "The run's context, data and loop items are larger than 1 MiB in total. Keep less data.", {
+      cause: 'too_large',
+    });
   if (definition.secretNames.length === 0) return { state: text, state_sealed: null };
   const sealed =
     secretValues === undefined ? text : `${text.slice(0, -1)},"secretValues":${JSON.stringify(secretValues)}}`;
   return { state: null, state_sealed: deps.secrets.seal(sealed, stateLocation(run.id)) };
 }
 
-/** The state that was stored; undefined if the run has none yet. */
+/** Returns the stored state, or undefined if none has been stored yet. */
 export function openState(
   { id }: Pick<RunRow, 'id'>,
   { state, state_sealed }: Omit<RunData, 'input'>,
@@ -82,16 +78,16 @@ export function openState(
   return (state ?? undefined) as RunState | undefined;
 }
 
-/** The same state under the current master key; undefined if it already is. */
+/** Returns the state sealed with the current master key, or undefined if it already uses that key. */
 export const rewrapState = (
   { id, state_sealed }: { readonly id: string; readonly state_sealed: string },
   secrets: Secrets,
 ) => secrets.rewrap(state_sealed, stateLocation(id));
 
-/** Records a step and the state after it. In a transaction, call `keep` once that has committed. */
+/** Records a step and the resulting state. In a transaction, call `keep` after the commit. */
 export async function recordStep(
-  execution: Execution,
   db: Db,
+  execution: Execution,
   step: StepRecord,
   stored: StoredState,
 ): Promise<RunStatus> {
@@ -100,7 +96,7 @@ export async function recordStep(
   return status;
 }
 
-/** What is in memory follows what was stored. A step ends the call that it is about. */
+/** Replaces the state in memory with the stored state. Recording a step ends the call that it belongs to. */
 export function keep(
   execution: Execution,
   state: RunState,
@@ -113,10 +109,10 @@ export function keep(
   if (status === 'cancelling') execution.isCancelled = true;
 }
 
-/** Stores where the run is, without a step. Call `keep` once that has committed. */
+/** Stores the run's state without a step. Call `keep` after the commit. */
 export async function recordState(
-  execution: Execution,
   db: Db,
+  execution: Execution,
   state: RunState,
   reservationId: string | null,
 ): Promise<RunStatus> {
@@ -129,7 +125,10 @@ const notifyEveryMs = 100;
 
 export const toRunTopic = (id: string): string => `run:${id}`;
 
-/** Tells those who follow the run. Without `always` at most ten times a second: a run that goes on tells them soon again. */
+/**
+ * Notifies the run's followers. Unless `always` is set, it does so at most ten times a second, because a run that
+ * continues will soon notify them again.
+ */
 export function notifyFollowers(execution: Execution, always: boolean): void {
   const now = performance.now();
   if (!always && now - execution.notifiedAt < notifyEveryMs) return;

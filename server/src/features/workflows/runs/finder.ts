@@ -1,8 +1,12 @@
-// Owns finding many texts in others, in time that grows with those others alone. All of them may be chosen to make this slow.
+// Finds many strings in a text in linear time, even if the strings and the text were chosen to make the search
+// slow.
 
-/** The shortest text that can be found: those that begin with the same four characters are compared where these occur. */
+/**
+ * The minimum length of a string that can be found. Strings are grouped by their first four characters and compared
+ * only where those characters occur.
+ */
 const keyLength = 4;
-/** How many characters may be compared for each character that is searched, and how many beside these. */
+/** The comparison budget: this many characters per searched character, plus a fixed number. */
 const comparedPerCharacter = 16;
 const comparedInAll = 100_000;
 
@@ -11,19 +15,19 @@ export interface Place {
   readonly end: number;
 }
 
-/** What may be compared while a value is searched, which may consist of many short texts. */
+/** How many more characters may be compared while searching one value, which may contain many short strings. */
 export interface Budget {
   compared: number;
 }
 
 export const createBudget = (): Budget => ({ compared: comparedInAll });
 
-/** Returns the places of the wanted texts, in order. Places that overlap are one. */
+/** Returns the places where the wanted strings occur, in order. Overlapping places are merged. */
 export type Finder = (text: string, budget: Budget) => Place[];
 
 export function createFinder(wanted: Iterable<string>): Finder {
   const byKey = groupByKey(wanted);
-  // Most positions of a text have no key, which one look at this table tells.
+  // Most positions match no key, and this table rules them out with a single lookup.
   const hasKey = new Uint8Array(tableSize);
   for (const key of byKey.keys()) hasKey[hash(key, 0)] = 1;
 
@@ -42,22 +46,23 @@ export function createFinder(wanted: Iterable<string>): Finder {
 
 const tableSize = 2 ** 16;
 
-/** Of the four characters from `start` on. */
+/** Hashes the four characters starting at `start`. */
 function hash(text: string, start: number): number {
   let sum = 0;
   for (let index = start; index < start + keyLength; index += 1) sum = Math.imul(sum, 31) + text.charCodeAt(index);
   return (sum ^ (sum >>> 16)) & (tableSize - 1);
 }
 
-/** The longest first. */
+/** Groups the strings by their first four characters. Each group is sorted by length, longest first. */
 function groupByKey(wanted: Iterable<string>): ReadonlyMap<string, readonly string[]> {
   const long = [...wanted].filter(({ length }) => length >= keyLength).sort((a, b) => b.length - a.length);
   return Map.groupBy(long, (text) => text.slice(0, keyLength));
 }
 
 /**
- * The length of the longest candidate that is at `start`, or 0. If too much was compared, then the longest that fits there
- * counts as found: too much is hidden rather than too little. Example: `aaa…ab` is wanted in a text of 250,000 `a`.
+ * Returns the length of the longest candidate at `start`, or 0. Once the budget is used up, the longest candidate that
+ * fits is assumed to match, because hiding too much is better than hiding too little. This happens, for example, if
+ * `aaa…ab` is wanted in a text of 250,000 `a` characters.
  */
 function measureLongest(text: string, start: number, candidates: readonly string[], budget: Budget): number {
   for (let index = findFirstWithin(candidates, text.length - start); index < candidates.length; index += 1) {
@@ -70,7 +75,7 @@ function measureLongest(text: string, start: number, candidates: readonly string
   return 0;
 }
 
-/** The index of the first candidate that is not longer than `remaining`. */
+/** Returns the index of the first candidate that is no longer than `remaining`. */
 function findFirstWithin(candidates: readonly string[], remaining: number): number {
   let [from, to] = [0, candidates.length];
   while (from < to) {
@@ -87,7 +92,7 @@ function countEqual(text: string, start: number, candidate: string): number {
   return length;
 }
 
-/** The places of several searches in the same text. */
+/** Merges the results of several searches in the same text. */
 export function mergePlaces(found: readonly (readonly Place[])[]): Place[] {
   const places: Place[] = [];
   for (const { start, end } of found.flat().sort((a, b) => a.start - b.start)) addPlace(places, start, end);

@@ -1,4 +1,4 @@
-// Owns the test of a run that holds too much when its claim ends.
+// Tests a run whose state is too large to store when its claim ends.
 import { describe, expect, it } from 'vitest';
 import { define } from '../../../../test/support/runs.ts';
 import { parseStored } from '../definition/parse.ts';

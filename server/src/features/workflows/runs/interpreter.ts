@@ -1,5 +1,5 @@
-// Owns executing a definition (docs/internals/workflows.md): one transition after the other, until the run ends or has to wait.
-// What a transition did is stored before the next one begins.
+// Executes a definition (docs/internals/workflows.md), one transition at a time, until the run ends or has to
+// wait. Each step's result is stored before the next step starts.
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
@@ -39,18 +39,19 @@ import { whileShown } from './tasks/slow-call.ts';
 
 const limits = { transitions: 10_000, runMs: 30 * 24 * 60 * 60 * 1000 };
 const transitionsPerTurn = 32;
-/** A shorter delay before a retry is not worth another claim. */
+/** A retry with a shorter delay sleeps within its claim, because releasing it would not be worthwhile. */
 const maxSleepMs = 1_000;
 
-/** Why the interpreter stopped: the run has failed and was ended, it has to be ended, or it goes on at that time. */
+/** Why the interpreter stopped: the run failed and has ended, it must be ended now, or it continues later. */
 export type Pause = 'failed' | 'completed' | 'cancelled' | { readonly until: number };
 
-/** Throws ClaimLost if the run is no longer this worker's, and RunStopped if it must not go on. */
+/** Throws ClaimLost if this worker has lost its claim, and RunStopped if the run must not continue. */
 export async function interpret(execution: Execution): Promise<Pause> {
   for (;;) {
     if (execution.isCancelled) return 'cancelled';
     if (execution.state.frames.length === 0) return 'completed';
-    if (execution.state.transitions % transitionsPerTurn === 0) await setImmediate(); // others need the processor, too
+    // Gives other work a chance to run.
+    if (execution.state.transitions % transitionsPerTurn === 0) await setImmediate();
     if (execution.signal.aborted) throw new ClaimLost();
     const pause = await takeTransition(execution, execution.deps.clock.now().getTime());
     if (pause !== undefined) return pause;
@@ -73,11 +74,14 @@ async function takeTransition(execution: Execution, now: number): Promise<Pause 
   return runTask(execution, { task, state, startedAt: now });
 }
 
-/** Others get this place. Where the run is was not stored if it has only entered or left lists since the last step. */
+/**
+ * Ends this claim, so another run can be claimed. The current state may not be stored yet, because entering or leaving
+ * a list records no step.
+ */
 async function endSlice(execution: Execution, now: number): Promise<Pause | undefined> {
   const { db, state, definition, reservationId } = execution;
   try {
-    keep(execution, state, await recordState(execution, db, state, reservationId), reservationId);
+    keep(execution, state, await recordState(db, execution, state, reservationId), reservationId);
     return { until: now };
   } catch (error) {
     const { path = '', startedAt = now } = topOf(state) ?? {};
@@ -91,20 +95,19 @@ async function endSlice(execution: Execution, now: number): Promise<Pause | unde
 const endOf = ({ run }: Execution): number => run.started_at.getTime() + limits.runMs;
 
 function checkTime(execution: Execution, now: number): void {
-  if (now >= endOf(execution))
-    throw stop('timeout', 'The run has taken 30 days, which is the longest that a run may take.', 408);
+  if (now >= endOf(execution)) throw stop('timeout', 'The run reached the maximum duration of 30 days.', 408);
 }
 
 function checkBounds(execution: Execution, now: number): void {
   const { transitions } = execution.state;
   checkTime(execution, now);
   if (transitions >= limits.transitions)
-    throw stop('step_limit', 'The run has entered 10,000 tasks, which is the limit. Check its loops and jumps.', 508);
+    throw stop('step_limit', 'The run reached the limit of 10,000 tasks. Check its loops and jumps.', 508);
 }
 
 const toPause = (hasFailed: boolean): Pause | undefined => (hasFailed ? 'failed' : undefined);
 
-/** The time of the task that contains the frame is up. Everything in it is left. */
+/** Fails the task that contains the frame, because it has timed out. The run leaves all lists inside that task. */
 async function failExpired(execution: Execution, index: number): Promise<Pause | undefined> {
   const { state, definition } = execution;
   const { path = '', startedAt = 0 } = state.frames[index] ?? {};
@@ -113,7 +116,7 @@ async function failExpired(execution: Execution, index: number): Promise<Pause |
   return toPause(await failStep(execution, { task, state: left, startedAt }, timeUp(task)));
 }
 
-/** The list of the last frame has ended. */
+/** Called when the last frame's list has ended. */
 async function leaveList(execution: Execution): Promise<Pause | undefined> {
   const { state, definition } = execution;
   const { path = '', startedAt = 0 } = topOf(state) ?? {};
@@ -170,12 +173,12 @@ async function readInput(execution: Execution, { inputFrom }: Task, scope: Scope
 }
 
 interface Called {
-  /** The task with what its step must record. */
+  /** The task, including the data that its step must record. */
   readonly running: RunningTask;
   readonly returned: unknown;
 }
 
-/** Undefined: the step was recorded, or the run was cancelled. */
+/** Returns undefined if the step has already been recorded or the run was cancelled. */
 async function carryOut(
   execution: Execution,
   running: RunningTask,
@@ -192,8 +195,9 @@ async function carryOut(
 }
 
 /**
- * Changes records in the transaction that records the step. Expressions that read what the change returned are evaluated after
- * it, because they may take long: until then the step is recorded as running, and the state has what the change returned.
+ * Changes records in the transaction that records the step. Expressions that read the result are evaluated afterwards,
+ * because they may take a long time. In the meantime the step is recorded as running, and the state contains the
+ * result.
  */
 async function changeOnce(
   execution: Execution,
@@ -203,7 +207,7 @@ async function changeOnce(
 ): Promise<Called | undefined> {
   if (running.state.pending?.kind !== 'changed') {
     const finish = await inShare(execution, 'short', () =>
-      transaction(execution.db, (db) => changeAndStore(execution, db, running, change, scope)),
+      transaction(execution.db, (db) => changeAndStore(db, execution, running, change, scope)),
     );
     finish();
   }
@@ -214,17 +218,20 @@ async function changeOnce(
 
 type Change = (PreparedTask & { readonly kind: 'change' })['change'];
 
-/** Returns what to do once the transaction has committed. */
-async function changeAndStore(execution: Execution, db: Db, running: RunningTask, change: Change, scope: Scope) {
+/** Returns a function to call after the commit. */
+async function changeAndStore(db: Db, execution: Execution, running: RunningTask, change: Change, scope: Scope) {
   const { task, state } = running;
   const limits = { timeoutMs: findTimeLeft(execution, running), now: execution.deps.clock.now() };
   const returned = await change(db, limits);
   if (task.outputAs === undefined && task.exportAs === undefined)
-    return storeCompleted(execution, db, running, await completeTask(execution, task, state, scope, returned));
-  return storeBegun(execution, db, running, { kind: 'changed', returned: writeValue(returned).value as Json });
+    return storeCompleted(db, execution, running, await completeTask({ execution, task, state, scope, raw: returned }));
+  return storeBegun(db, execution, running, { kind: 'changed', returned: writeValue(returned).value as Json });
 }
 
-/** By the task's own `timeout.after`, by those of the tasks around it, and by the end of the run. */
+/**
+ * The remaining time depends on the task's own `timeout.after`, the timeouts of the tasks that contain it, and the end
+ * of the run.
+ */
 function findTimeLeft(execution: Execution, { task, state, startedAt }: RunningTask): number {
   const end = Math.min(startedAt + (task.timeoutMs ?? Number.POSITIVE_INFINITY), nextDeadline(state), endOf(execution));
   return Math.max(1, end - execution.deps.clock.now().getTime());

@@ -1,4 +1,4 @@
-// Owns the tests of what a step records of a value: without secrets, storable, and cut.
+// Tests how a step records a value: storable, without secrets, and cut if it is long.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMask } from './mask.ts';
@@ -88,7 +88,7 @@ describe('createMask', () => {
       const { user, system } = process.threadCpuUsage(before);
       expect((user + system) / 1000).toBeLessThan(800);
     }
-    // Too much is hidden rather than too little.
+    // Hiding too much is better than hiding too little.
     expect(mask(`x ${long[7]} y`)).toBe('x ***');
     expect(mask(`x ${short[7]} y`)).toBe('x *** y');
   });
@@ -119,7 +119,7 @@ describe('writeRecorded', () => {
     }
   });
 
-  it('masks before it cuts, so that no part of a secret is left at the end', () => {
+  it('masks before it cuts, so no part of a secret is left at the end', () => {
     const secret = 'S'.repeat(40);
     const written = writeRecorded(writeValue(`${'x'.repeat(16 * 1024 - 30)}${secret}`), createMask([secret]));
     expect(written).not.toContain('SSSS');
@@ -132,7 +132,7 @@ describe('writeRecorded', () => {
     expect(() => writeValue(nest(100_000))).toThrow('nested');
   });
 
-  it('refuses values above 256 KiB, and removes what PostgreSQL can not store', () => {
+  it('refuses values above 256 KiB, and removes what PostgreSQL cannot store', () => {
     expect(() => writeValue('x'.repeat(256 * 1024))).toThrow('256 KiB');
     expect(writeValue({ 'a\0': ['b\0\ud800', '\\u0000'] }).value).toEqual({ a: ['b\ufffd', '\\u0000'] });
   });

@@ -1,8 +1,9 @@
-// Owns hiding secrets in what a run records: every text that a definition could have made from a secret by a usual encoding.
+// Hides secrets in a run's recorded data: every string that a definition could have derived from a secret with a
+// common encoding.
 import { createBudget, createFinder, type Finder, mergePlaces } from './finder.ts';
 
 const masked = '***';
-/** Shorter values are ordinary words and numbers, which would be hidden everywhere. */
+/** Shorter values would match ordinary words and numbers everywhere. */
 const minLength = 4;
 
 export type Mask = <Value>(value: Value) => Value;
@@ -20,7 +21,7 @@ export function createMask(secrets: Iterable<string>): Mask {
   return <Value>(value: Value) => maskValue(value, createTextMask(find)) as Value;
 }
 
-/** Masks the texts of one value. */
+/** Creates a function that masks the strings in one value. */
 function createTextMask(find: Finder): (text: string) => string {
   const budget = createBudget();
   return (text) => {
@@ -37,7 +38,7 @@ function createTextMask(find: Finder): (text: string) => string {
 function maskValue(value: unknown, maskText: (text: string) => string): unknown {
   if (typeof value === 'string') return maskText(value);
   if (typeof value === 'number') {
-    // A number that contains a secret of digits becomes a text.
+    // A number that contains a numeric secret becomes a string.
     const text = maskText(String(value));
     return text === String(value) ? value : text;
   }
@@ -46,7 +47,10 @@ function maskValue(value: unknown, maskText: (text: string) => string): unknown 
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskText(name), maskValue(inner, maskText)]));
 }
 
-/** As it is, as part of a URL or of JSON, and in base 64, each without what depends on its surroundings. */
+/**
+ * Lists a secret's forms: unchanged, URL-encoded, escaped as JSON, and in base64. Characters that depend on
+ * neighbouring text are left out.
+ */
 function listForms(secret: string): string[] {
   const wellFormed = secret.toWellFormed();
   const inUrl = encodeURIComponent(wellFormed);
@@ -55,7 +59,7 @@ function listForms(secret: string): string[] {
     secret,
     inUrl,
     inUrl.replaceAll('%20', '+'),
-    // As jq's @uri and URLSearchParams write it.
+    // The encodings that jq's @uri and URLSearchParams produce.
     inUrl.replace(/[!'()*]/g, toPercent),
     inUrl.replace(/[!'()~]/g, toPercent).replaceAll('%20', '+'),
     JSON.stringify(secret).slice(1, -1),
@@ -65,13 +69,13 @@ function listForms(secret: string): string[] {
 
 const toPercent = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
-// ---- base 64
+// ---- base64
 
 const minBase64Length = 8;
 
 /**
- * The characters of a base 64 text that depend on the secret alone, if this many bytes modulo 3 come before it. Example: of
- * `user:secret`, whose secret has the offset 2, the bytes of `ecret` without the last two.
+ * Returns the base64 characters that depend only on the secret. `offset` is the number of bytes before the secret,
+ * modulo 3. Example: in `user:secret` the offset is 2, so only the encoding of `ecr` is fixed.
  */
 function toBase64At(bytes: Buffer, offset: number): string[] {
   const whole = bytes.subarray((3 - offset) % 3);
@@ -79,17 +83,23 @@ function toBase64At(bytes: Buffer, offset: number): string[] {
   return text.length < minBase64Length ? [] : [text, text.replaceAll('+', '-').replaceAll('/', '_')];
 }
 
-/** Of a shorter secret, too much depends on what is before and after it: it is looked for in what a text says in base 64. */
+/**
+ * A shorter secret's base64 form depends too much on the bytes around it. Instead, words that look like base64 are
+ * decoded and searched.
+ */
 const minBytesOfBase64Form = 16;
 
-/** Long enough for four bytes. */
+/** The encoded length of four bytes or more. */
 const base64Words = /[\w+/-]{6,}/g;
-/** Both in base 64 and between words, such as those of a path: what is before one of these may not belong to the rest. */
+/**
+ * These characters occur in base64, but also between words, as in a path. The text before them may not belong to the
+ * encoded word.
+ */
 const base64Separator = /[+/_-]/;
 
 /**
- * Finds the words which, decoded, have one of the wanted texts. Example: the second word of `Basic Ym9iOmh1bnRlcjI=`, which is
- * `bob:hunter2`.
+ * Finds words whose decoded form contains one of the wanted strings. Example: in `Basic Ym9iOmh1bnRlcjI=` the second
+ * word decodes to `bob:hunter2`.
  */
 function createWordFinder(find: Finder): Finder {
   return (text, budget) =>

@@ -1,4 +1,4 @@
-// Owns what a task leaves behind: its output by `output.as`, the context by `export.as`, and where the run goes on.
+// A task's results: its output from `output.as`, the context from `export.as`, and where the run continues.
 import type { Json, Task, Template, Then } from '../definition/model.ts';
 import { evaluate, type Scope } from './evaluate.ts';
 import type { Execution } from './execution.ts';
@@ -7,19 +7,26 @@ import { move, type RunState, withoutPending } from './state.ts';
 
 export interface Completion {
   readonly output: JsonText;
-  /** After the task. */
+  /** The state after the task. */
   readonly state: RunState;
 }
 
-/** `state` is that of the list which contains the task; `scope` has the task's input as `$input`. */
-export async function completeTask(
-  execution: Execution,
-  task: Task,
-  state: RunState,
-  scope: Scope,
-  raw: unknown,
-  then: Then | undefined = task.then,
-): Promise<Completion> {
+/** `state` is the state of the list that contains the task. In `scope`, `$input` is the task's input. */
+export async function completeTask({
+  execution,
+  task,
+  state,
+  scope,
+  raw,
+  then = task.then,
+}: {
+  readonly execution: Execution;
+  readonly task: Task;
+  readonly state: RunState;
+  readonly scope: Scope;
+  readonly raw: unknown;
+  readonly then?: Then | undefined;
+}): Promise<Completion> {
   const output = await transform(execution, 'output.as', task.outputAs, scope, writeValue(raw));
   const context =
     task.exportAs === undefined ? undefined : await transform(execution, 'export.as', task.exportAs, scope, output);

@@ -1,4 +1,4 @@
-// Owns the queue of runs, and the jobs that keep the tables small.
+// The run queue, and the jobs that keep its tables small.
 import { toErrorText } from '../../../kit/background/error-text.ts';
 import { type Outcome, type Queue, retries } from '../../../kit/background/queues/queue.ts';
 import type { Job } from '../../../kit/background/workers/schedule.ts';
@@ -30,10 +30,14 @@ export function createRunQueue(deps: RunDeps): Queue<RunRow> {
   return {
     name: runQueue,
     owner: 'app_id',
-    concurrency: 256, // a run mostly waits for somebody's answer
+    byHand: {
+      retry: 'The run has ended. Run the workflow again with runWorkflow.',
+      cancel: 'Cancel the run with cancelRun.',
+    },
+    concurrency: 256, // runs mostly wait for responses
     perOwner: 20,
     globalLimits: { concurrencyKey: 'workspace_id', perKey: 32 },
-    quarantineAfter: 5, // calls take long: two unrelated crashes must not make runs run one at a time
+    quarantineAfter: 5, // calls take a long time, and two unrelated crashes must not make runs execute one by one
     timeoutMs: 5 * minuteMs,
     retryMs,
     claimedColumns: runColumns,
@@ -43,22 +47,22 @@ export function createRunQueue(deps: RunDeps): Queue<RunRow> {
         hasProgress = true;
       };
       try {
-        return toOutcome(run, await executeRun(db, run, deps, memory, { signal, onProgress }), deps);
+        return toOutcome(run, await executeRun(db, deps, run, memory, { signal, onProgress }), deps);
       } catch (error) {
         if (error instanceof ClaimLost) return {};
-        // Only errors without progress between them count: a run may take 30 days.
+        // Only consecutive errors without progress count, because a run may last 30 days.
         const runAgainInMs = retryMs(hasProgress ? 1 : run.failures + 1);
         return { ...toOutcome(run, runAgainInMs, deps), error: toErrorText(error) };
       }
     },
     async onDeadLetter(db, run) {
       const isCancelling = (await findRunStatus(db, run)) === 'cancelling';
-      await endRun(db, run, isCancelling ? cancelled : failed(platformFailure), deps, deps.clock.now());
+      await endRun(db, deps, run, { end: isCancelling ? cancelled : failed(platformFailure) }, deps.clock.now());
     },
   };
 }
 
-/** While a run pauses it may have been cancelled: then it must not wait. */
+/** If the run was cancelled while it was being paused, it must continue immediately. */
 const toOutcome = (run: RunRow, runAgainInMs: number | undefined, { wake }: RunDeps): Outcome =>
   runAgainInMs === undefined
     ? {}
@@ -74,7 +78,7 @@ const platformFailure: Failure = {
   title: 'Platform error',
   status: 500,
   detail:
-    'An error of the platform kept this run from going on. Run the workflow again; if it happens again, tell the operator.',
+    'This run could not continue because of an internal error. Run the workflow again. If the error persists, contact the operator.',
   code: 'platform_error',
 };
 

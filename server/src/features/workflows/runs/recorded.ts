@@ -1,4 +1,5 @@
-// Owns what a step records of a value: as JSON text that PostgreSQL can store, without secrets, and cut if it is long.
+// Defines how a step's value is recorded: as JSON text that PostgreSQL can store, without secrets, and cut if it is
+// long.
 import { findJsonExcess } from '../../../kit/json-excess.ts';
 import { toStorableText } from '../../../kit/text.ts';
 import { type Failure, fail } from './errors.ts';
@@ -6,10 +7,10 @@ import type { Mask } from './mask.ts';
 
 const maxValueBytes = 256 * 1024;
 const maxRecordedBytes = 16 * 1024;
-/** A shorter text can't be nested too deeply. */
+/** Shorter JSON can't be nested too deeply, so it is not checked. */
 const minTextOfExcess = 128;
 
-/** PostgreSQL refuses both in `jsonb`, and they break readers of `json`. */
+/** PostgreSQL rejects these escapes in `jsonb`, and they break readers of `json`. */
 const unstorable = /\\u0000|\\ud[89a-f]/i;
 
 export interface JsonText {
@@ -18,8 +19,8 @@ export interface JsonText {
 }
 
 /**
- * Writes the value of a step as JSON, once. The error of a value that is too large is of the type `runtime`: what made the
- * value is part of the definition.
+ * Writes a step's value as JSON. If it is too large, throws a `runtime` error, because the definition produced the
+ * value.
  */
 export function writeValue(value: unknown): JsonText {
   const written = toStorableJson(value ?? null);
@@ -34,10 +35,10 @@ export function writeValue(value: unknown): JsonText {
   return written;
 }
 
-/** What the last task has put out is written again as the input of the next one. */
+/** A task's output is also the next task's input, so its JSON is kept here. */
 const texts = new WeakMap<object, string>();
 
-/** A value that was written before. */
+/** Returns the JSON for a value that was written earlier. */
 export function rewriteValue(value: unknown): JsonText {
   const known = typeof value === 'object' && value !== null ? texts.get(value) : undefined;
   return { value, text: known ?? JSON.stringify(value) };
@@ -61,7 +62,7 @@ function stringify(value: unknown): string {
   }
 }
 
-/** The value with each text in it made storable, also the names of fields. */
+/** Makes all strings in a value storable, including field names. */
 function toStorableValue(value: unknown): unknown {
   if (typeof value === 'string') return toStorableText(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -71,13 +72,13 @@ function toStorableValue(value: unknown): unknown {
   );
 }
 
-/** The JSON text of a value for people to read. */
+/** Returns a value's JSON as users see it. */
 export function writeRecorded({ value, text }: JsonText, mask: Mask): string {
   const shown = mask(value);
   return cutJson(shown === value ? text : JSON.stringify(shown));
 }
 
-/** A text that is too long becomes a JSON string of its beginning. */
+/** Replaces overlong JSON with a JSON string that contains its beginning. */
 function cutJson(text: string): string {
   if (text.length * 3 <= maxRecordedBytes || Buffer.byteLength(text) <= maxRecordedBytes) return text;
   let kept = text.slice(0, maxRecordedBytes);
@@ -85,7 +86,7 @@ function cutJson(text: string): string {
     const written = JSON.stringify(`${kept.toWellFormed()}…`);
     const bytes = Buffer.byteLength(written);
     if (bytes <= maxRecordedBytes) return written;
-    // In proportion to what is too much; escaping makes a text up to six times as long.
+    // Shortened in proportion to the excess, because escaping can make a string up to six times as long.
     kept = kept.slice(0, Math.min(kept.length - 1, Math.floor((kept.length * maxRecordedBytes) / bytes)));
   }
 }
@@ -94,7 +95,7 @@ function cutJson(text: string): string {
 
 const maxCharacters = { type: 256, title: 1_000, detail: 2_000 };
 
-/** An error whose texts are short enough to be recorded, and to be kept in the state of the run. */
+/** Cuts an error's strings, so it can be recorded and kept in the run's state. */
 export const limitFailure = (failure: Failure, mask: Mask): Failure => ({
   ...failure,
   type: cutText(failure.type, maxCharacters.type, mask),
@@ -104,10 +105,10 @@ export const limitFailure = (failure: Failure, mask: Mask): Failure => ({
 
 export const cutDetail = (text: string, mask: Mask): string => cutText(text, maxCharacters.detail, mask);
 
-/** Longer than a secret in any form. */
+/** Longer than any form of any secret. */
 const maxSearched = 128 * 1024;
 
-/** A text that is too long is masked before it is cut: a mask does not recognise a part of a secret. */
+/** Overlong text is masked before it is cut, because the mask would not recognise part of a secret. */
 export function cutText(text: string, max: number, mask: Mask): string {
   if (text.length <= max) return text;
   const masked = mask(text.slice(0, maxSearched));

@@ -1,4 +1,4 @@
-// Owns the tests of executing definitions: lists, expressions, loops, errors, timeouts and waits.
+// Tests executing definitions: lists, expressions, loops, errors, timeouts and waits.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createRunScene, type Tasks } from '../../../../test/support/runs.ts';
@@ -171,7 +171,7 @@ describe('a loop that does not end', () => {
     expect(ended.error_message).toMatch(/^Task 'again' failed: .*1,000 steps/);
   });
 
-  /** A run that has already entered so many tasks. */
+  /** Executes a run that has already made this many transitions. */
   const runLater = async (tasks: Tasks, transitions: number) => {
     const id = await scene.start(await scene.insertWorkflow(app, [{ pause: { wait: { days: 1 } } }, ...tasks]));
     await expect.poll(async () => isWaiting(await scene.getRun(id), 1)).toBe(true);
@@ -210,7 +210,7 @@ describe('a loop that does not end', () => {
   it('may not take more than 1,000 turns', async () => {
     const ended = await run(app, [{ many: { for: { in: '${ [range(1001)] }' }, do: [{ x: { set: {} } }] } }]);
     expect(ended).toMatchObject({ status: 'failed', status_reason: null });
-    expect(ended.error_message).toContain('1,000 turns');
+    expect(ended.error_message).toContain('1,000 items');
   });
 });
 
@@ -259,7 +259,7 @@ describe('try', () => {
     ]);
   });
 
-  it('handles errors with characters that PostgreSQL can not store', async () => {
+  it('handles errors with characters that PostgreSQL cannot store', async () => {
     const text = '${ "a\\u0000b" }';
     const raised = { raise: { error: { type: text, status: 400, title: text, detail: text } } };
     const caught = { do: [{ handle: { set: '${ {problem: $error} }' } }] };
@@ -360,7 +360,7 @@ describe('timeout', () => {
 });
 
 describe('a wait', () => {
-  it('shows its step as running, and goes on when its time has come', async () => {
+  it('shows its step as running, and continues when its time has come', async () => {
     const id = await scene.start(
       await scene.insertWorkflow(app, [{ pause: { wait: { days: 20 } } }, { after: { set: '${ . }' } }]),
       { kept: 1 },

@@ -1,4 +1,4 @@
-// Owns starting runs: rows that workers then claim. The rows of many events are inserted in few statements.
+// Starts runs by inserting rows for workers to claim. Rows for many events are inserted in a few statements.
 import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../../kit/db/database.ts';
 import { newId } from '../../../kit/ids.ts';
@@ -6,7 +6,7 @@ import type { Db } from '../../../tables.ts';
 import { countRuns, type InsertedRun, insertRuns, type RunRow } from '../store/runs.ts';
 import { writeStorable } from './recorded.ts';
 
-/** The name of the queue, and of the topic that wakes its workers. */
+/** The name of the queue and of the topic that wakes its workers. */
 export const runQueue = 'workflow_runs';
 
 export interface NewRun {
@@ -15,12 +15,12 @@ export interface NewRun {
   readonly workflow: { readonly id: string; readonly name: string; readonly current_version_id: string };
   readonly trigger_type: RunRow['trigger_type'];
   readonly input: unknown;
-  /** How many workflows and automations are between a person's change and this run. */
+  /** How many workflows and automations lie between a user's change and this run. */
   readonly depth: number;
-  /** What the run is started for. A workflow has one run for each cause, however often it is started. */
+  /** What caused the run. A workflow has only one run per cause, however often it is started. */
   readonly cause?: string;
   readonly is_test_run: boolean;
-  /** The person who started it by hand. The run spends their credits. */
+  /** The user who started the run manually, and whose credits it spends. */
   readonly started_by?: string | null;
 }
 
@@ -30,8 +30,8 @@ export interface StartDeps {
 
 const maxBatch = { runs: 500, bytes: 4 * 1024 * 1024 };
 
-/** Starts runs, all or none. Returns the ids of those that had not been started for their cause before. */
-export function startRuns(db: Db, starts: readonly NewRun[], { wake }: StartDeps, now: Date): Promise<string[]> {
+/** Starts either all the runs or none. Skips a cause that already has a run. Returns the ids of the new runs. */
+export function startRuns(db: Db, { wake }: StartDeps, starts: readonly NewRun[], now: Date): Promise<string[]> {
   if (starts.length === 0) return Promise.resolve([]);
   return transaction(db, async (db) => {
     const ids: string[] = [];
@@ -58,7 +58,7 @@ const toRow = ({ workflow, input, cause, started_by, ...start }: NewRun): Insert
   started_by: started_by ?? null,
 });
 
-/** In their order. A run that is larger than a batch is one alone. */
+/** Divides the rows into batches, in order. A row that exceeds the size limit gets its own batch. */
 function* toBatches(rows: readonly InsertedRun[]): Generator<readonly InsertedRun[]> {
   let batch: InsertedRun[] = [];
   let bytes = 0;

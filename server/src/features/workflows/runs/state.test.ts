@@ -1,4 +1,4 @@
-// Owns the tests of the state of a run, with the example of state.ts.
+// Tests a run's state, using the example in state.ts.
 import { describe, expect, it } from 'vitest';
 import { parseStored } from '../definition/parse.ts';
 import {
@@ -87,7 +87,7 @@ describe('the example at the top of state.ts', () => {
     expect(listScopeVariables(definition, retried)).toEqual({ line: 1, index: 0 });
   });
 
-  it('takes the second turn after post, and then goes on to close', () => {
+  it('takes the second turn after post, and then continues to close', () => {
     const posted = move(definition, retried);
     expect(nameOf(posted)).toBeUndefined();
     const notified = move(definition, pop(posted), findTask(definition, '/do/1/each/do/0/notify').then);

@@ -1,7 +1,7 @@
-// Owns the state of a run: where it is in its definition, and the data that flows from task to task. It is stored with every
-// step, so that any worker can go on after the last one. Pure; time is an argument.
+// A run's state: its position in the definition, and the data that flows from task to task. The state is stored
+// with every step, so any worker can continue from there. All functions are pure, and time is an argument.
 //
-// Example. The definition, and the state while `post` runs for the second time:
+// Example: a definition, and its state while `post` runs for the second time.
 //
 //   do:
 //     - load:   { set: { id: 7, lines: [1, 2] } }
@@ -15,62 +15,63 @@
 //   data:    { id: 7, lines: [1, 2] }          the input of `post`, before its `input.from`
 //
 // When `post` ends, `move` sets the last frame's index to 1. That list has no task 1, so `notify` ends with its data as
-// output: the frame is popped and the frame of `each` moves on. Its list has ended too, so `turn` becomes 1 and index 0 again.
-// After the last turn `close` follows, and the run ends when the first frame's list has ended. state.test.ts runs this example.
+// output: its frame is popped, and the frame of `each` advances. The list of `each` has also ended, so `turn` becomes 1
+// and the index becomes 0 again. After the last turn `close` runs, and the run ends when the first frame's list has
+// ended. state.test.ts runs this example.
 import type { Definition, Json, Task, Then } from '../definition/model.ts';
 import type { TaskError } from './errors.ts';
 
-/** A list of tasks that is being run. */
+/** A task list that is being run. */
 export interface Frame {
-  /** The path of the task that contains the list; empty for the definition itself. */
+  /** The path of the task that contains the list. Empty for the definition itself. */
   readonly path: string;
   readonly list: 'do' | 'try' | 'catch';
-  /** The task of the list that runs or is next. */
+  /** The index of the current task, which is running or about to run. */
   readonly index: number;
-  /** The input of the containing task; null if nothing needs it later, because it is stored with every step. */
+  /** The containing task's input. Null if it won't be needed, to avoid storing it with every step. */
   readonly input: Json;
   readonly startedAt: number;
-  /** When `timeout.after` of the containing task ends. */
+  /** When the enclosing task's `timeout.after` expires. */
   readonly deadline?: number;
-  /** Of a `for`. */
+  /** The items and the current turn of a `for`. */
   readonly loop?: { readonly items: readonly Json[]; readonly turn: number };
-  /** Of a `try`: 1, and one more for each retry. */
+  /** The current attempt of a `try`: 1, plus 1 for each retry. */
   readonly attempt?: number;
-  /** Of a `catch`: what it caught. */
+  /** The error that a `catch` has caught. */
   readonly error?: TaskError;
 }
 
-/** What was begun and has not ended. */
+/** Work that has started but not ended. */
 export type Pending =
   | {
-      /** A task that waits. Its step has been recorded as running. */
+      /** A waiting task. Its step has been recorded as running. */
       readonly kind: 'wait';
       readonly startedAt: number;
       readonly input: Json;
       readonly until: number;
-      /** When `timeout.after` of the task itself ends. */
+      /** When the task's own `timeout.after` ends. */
       readonly deadline?: number;
     }
-  /** A `try` that waits before its next attempt. */
+  /** A `try` that is waiting for its next attempt. */
   | { readonly kind: 'retry'; readonly until: number }
-  /** A task that has changed records, and returned this. Its step has been recorded as running. */
+  /** A task that has changed records, and the result. Its step has been recorded as running. */
   | { readonly kind: 'changed'; readonly returned: Json };
 
 export interface RunState {
-  /** The outermost first. None: the run has ended. */
+  /** The frames, outermost first. Empty if the run has ended. */
   readonly frames: readonly Frame[];
-  /** The output of the last task, which is the input of the next. */
+  /** The last task's output, which is the next task's input. */
   readonly data: Json;
-  /** `$context`. */
+  /** The value of `$context`. */
   readonly context: Json;
-  /** How many steps were recorded. */
+  /** The number of recorded steps. */
   readonly steps: number;
-  /** How many tasks were entered, also those that contain others and leave no step. */
+  /** The number of transitions so far, including those that enter or leave a list and record no step. */
   readonly transitions: number;
   readonly pending?: Pending;
   /**
-   * Every value that a secret has had while the run went on, the latest last. A secret may change while the run waits, and the
-   * data may still have its earlier value.
+   * All values that the secrets have had during the run, newest last. A secret may change while the run waits, and the
+   * data may still contain its earlier value.
    */
   readonly secretValues?: readonly string[];
 }
@@ -85,7 +86,7 @@ export const startState = (input: Json, now: Date): RunState => ({
 
 const maxSecretCharacters = 2 * 1024 * 1024;
 
-/** The state with the values that the secrets have now. If all values are too long, the oldest are forgotten. */
+/** Adds the secrets' current values to the state. If all values together are too long, the oldest are dropped. */
 export function rememberSecrets(state: RunState, values: Iterable<string>): RunState {
   const now = new Set(values);
   const all = [...(state.secretValues ?? []).filter((value) => !now.has(value)), ...now];
@@ -100,7 +101,7 @@ export function rememberSecrets(state: RunState, values: Iterable<string>): RunS
 
 export const topOf = ({ frames }: RunState): Frame | undefined => frames.at(-1);
 
-/** The tasks of a frame's list. */
+/** Returns the tasks in a frame's list. */
 function listTasks(definition: Definition, { path, list }: Frame): readonly Task[] {
   if (path === '') return definition.tasks;
   const task = findTask(definition, path);
@@ -108,14 +109,14 @@ function listTasks(definition: Definition, { path, list }: Frame): readonly Task
   return 'tasks' in task ? task.tasks : [];
 }
 
-/** The task that contains a frame's list. */
+/** Returns the task at a path. */
 export function findTask(definition: Definition, path: string): Task {
   const task = definition.tasksByPath.get(path);
   if (task === undefined) throw new Error(`the definition has no task at ${path}`);
   return task;
 }
 
-/** The task that runs or is next; undefined if the list of the last frame has ended. */
+/** Returns the task that is running or about to run, or undefined if the last frame's list has ended. */
 export function currentTask(definition: Definition, state: RunState): Task | undefined {
   const frame = topOf(state);
   return frame && listTasks(definition, frame)[frame.index];
@@ -126,19 +127,19 @@ const replaceTop = (state: RunState, change: Partial<Frame>): RunState => ({
   frames: state.frames.map((frame, index) => (index === state.frames.length - 1 ? { ...frame, ...change } : frame)),
 });
 
-/** Begins a list, with `data` as the input of its first task. */
+/** Starts a list. `data` is the first task's input. */
 export const push = (state: RunState, frame: Frame, data: Json): RunState => ({
   ...state,
   data,
   frames: [...state.frames, frame],
 });
 
-/** Leaves the list of the last frame. The frame below is still at the task that contains it. */
+/** Leaves the last frame's list. The frame below still points to the containing task. */
 export const pop = (state: RunState): RunState => ({ ...state, frames: state.frames.slice(0, -1) });
 
 export const withoutPending = ({ pending: _, ...state }: RunState): RunState => state;
 
-/** Goes on after a task of the last frame's list, as its `then` says. */
+/** Continues after a task in the last frame's list, as its `then` specifies. */
 export function move(definition: Definition, state: RunState, then: Then = 'continue'): RunState {
   const frame = topOf(state);
   if (frame === undefined) throw new Error('the run has ended');
@@ -151,17 +152,17 @@ export function move(definition: Definition, state: RunState, then: Then = 'cont
   return replaceTop(state, { index });
 }
 
-/** Whether the loop of the last frame has another turn after this one. */
+/** Whether the frame's loop has another turn after this one. */
 export const hasNextTurn = ({ loop }: Frame): boolean => loop !== undefined && loop.turn + 1 < loop.items.length;
 
-/** The next turn of a loop begins with what the last one has put out. */
+/** Starts a loop's next turn, with the last turn's output as input. */
 export function nextTurn(state: RunState): RunState {
   const loop = topOf(state)?.loop;
   if (loop === undefined) throw new Error('the last frame is not a loop');
   return replaceTop(state, { index: 0, loop: { ...loop, turn: loop.turn + 1 } });
 }
 
-/** Begins the list of a `try` again, with the input that the task had. */
+/** Restarts the list of a `try` with the task's original input. */
 export function retry(state: RunState, until: number): RunState {
   const frame = topOf(state);
   if (frame === undefined) throw new Error('the run has ended');
@@ -169,27 +170,27 @@ export function retry(state: RunState, until: number): RunState {
   return { ...again, data: frame.input, pending: { kind: 'retry', until } };
 }
 
-/** Begins the list of a `catch`. */
+/** Starts the list of a `catch`. */
 export function enterCatch(state: RunState, error: TaskError): RunState {
   const frame = topOf(state);
   if (frame === undefined) throw new Error('the run has ended');
   return { ...replaceTop(state, { list: 'catch', index: 0, error }), data: frame.input };
 }
 
-/** Which attempt of the closest `try` this is. */
+/** The innermost `try`'s current attempt. */
 export const attemptOf = ({ frames }: RunState): number => frames.findLast(({ list }) => list === 'try')?.attempt ?? 1;
 
-/** The outermost task whose time is up; its index in `frames`. */
+/** Returns the index in `frames` of the outermost task that has timed out. */
 export function findExpired({ frames }: RunState, now: number): number | undefined {
   const index = frames.findIndex(({ deadline }) => deadline !== undefined && deadline <= now);
   return index < 0 ? undefined : index;
 }
 
-/** When the first of the tasks that are being run must have ended. */
+/** The earliest deadline among all running tasks. */
 export const nextDeadline = ({ frames }: RunState): number =>
   Math.min(...frames.map(({ deadline }) => deadline ?? Number.POSITIVE_INFINITY));
 
-/** The variables of loops and of caught errors; the inner ones hide the outer ones. */
+/** The variables for loops and caught errors. Inner variables hide outer ones. */
 export function listScopeVariables(definition: Definition, { frames }: RunState): Record<string, Json> {
   const variables: Record<string, Json> = {};
   for (const { path, list, loop, error } of frames) {

@@ -1,4 +1,4 @@
-// Owns the tests of recording steps of several runs at once.
+// Tests recording steps from several runs at the same time.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { countRowsRead } from '../../../../test/support/rows-read.ts';
@@ -15,7 +15,7 @@ const owner = await world.person('owner@example.com');
 const app = await world.appOf(owner, await world.workspace(owner));
 const workflow = await scene.insertWorkflow(app, [{ wait: { wait: { hours: 1 } } }]);
 
-/** A run that a worker has claimed, and its first step. */
+/** Creates a run that a worker has claimed, together with its first step. */
 async function claimRun(step: Partial<SentStep['step']> = {}): Promise<SentStep> {
   const id = await scene.start(workflow);
   await world.db
@@ -54,7 +54,7 @@ describe('the recorder of steps', () => {
     const record = createStepRecorder();
     const sent = await Promise.all(Array.from({ length: 5 }, () => claimRun()));
     expect(await Promise.all(sent.map((one) => record(db, one)))).toEqual(sent.map(() => 'running'));
-    // The first one alone, and the others together, because they were done while it was recorded.
+    // The first step is recorded alone. The others finish while it is being recorded, so they are recorded together.
     expect(await countTransactions(sent.map(({ run }) => run.id))).toBe(2);
     for (const { run } of sent) {
       expect(await scene.listSteps(run.id)).toMatchObject([{ number: 1, input: { of: 1 }, output: null }]);
@@ -78,11 +78,11 @@ describe('the recorder of steps', () => {
     expect(await Promise.all(sent.map(async ({ run }) => (await scene.listSteps(run.id)).length))).toEqual([1, 0, 1]);
   });
 
-  it('reads no other runs, also if it was planned when there were few', async () => {
+  it('reads no other runs, even if it was planned when there were few', async () => {
     const record = createStepRecorder();
     const sent = await Promise.all(Array.from({ length: 9 }, () => claimRun()));
     await transaction(db, async (db) => {
-      // From the sixth time on PostgreSQL may keep the plan.
+      // PostgreSQL may reuse the plan from the sixth execution on.
       for (const one of sent.slice(1)) await record(db, one);
       await sql`insert into workflow_runs
         select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'claimed_slot', null))).*

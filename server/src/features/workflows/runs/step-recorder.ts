@@ -1,11 +1,12 @@
-// Owns recording the steps of all runs of a worker. Steps that are done while others are being recorded share the next statement:
-// at a high rate, one commit per step would be most of the work. A run goes on only when its own step has been committed.
+// Records steps for all of a worker's runs. Steps that finish while others are being recorded share the next
+// statement, because at a high rate one commit per step would take up most of the time. A run continues only once its
+// own step has been committed.
 import { gather } from '../../../kit/background/gather.ts';
 import { classifyFailure } from '../../../kit/db/failures.ts';
 import type { Db } from '../../../tables.ts';
 import { insertSteps, type RunStatus, type SentStep } from '../store/steps.ts';
 
-/** Records a step. In a transaction it is recorded alone, and committed with it. */
+/** Records a step. In a transaction, the step is recorded alone and is committed with the transaction. */
 export type RecordStep = (db: Db, sent: SentStep) => Promise<RunStatus>;
 
 interface WaitingStep extends SentStep {
@@ -14,7 +15,7 @@ interface WaitingStep extends SentStep {
 }
 
 const maxSteps = 64;
-/** Of the texts of a batch. A step alone may have more. */
+/** The maximum combined length of the JSON in a batch. A single step may be longer. */
 const maxLength = 1024 * 1024;
 
 export function createStepRecorder(): RecordStep {
@@ -39,7 +40,7 @@ function countFitting(steps: readonly WaitingStep[]): number {
 const measure = ({ stored, step }: SentStep): number =>
   [stored.state, stored.state_sealed, step.input, step.output].reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
-/** If something in a batch can't be recorded, each step is recorded alone, so that no run fails because of another. */
+/** If a batch can't be recorded, each step is recorded alone, so one run's step can't make another run fail. */
 async function recordBatch(batch: readonly WaitingStep[]): Promise<void> {
   const [first] = batch;
   if (first === undefined) return;

@@ -1,4 +1,4 @@
-// Owns the record of each step: what was done with what, and how it ended, without secrets.
+// Records each step: its task, data and result, without secrets.
 import { refund } from '../../../core/credits/reservations.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
@@ -23,27 +23,27 @@ import { type JsonText, limitFailure, rewriteValue, writeRecorded } from './reco
 import { attemptOf, findExpired, findTask, move, type Pending, type RunState, withoutPending } from './state.ts';
 import type { Write } from './tasks/prepared-task.ts';
 
-/** A task that runs, with the state of the list that contains it. */
+/** A running task, and the state of the list that contains it. */
 export interface RunningTask {
   readonly task: Task;
   readonly state: RunState;
   readonly startedAt: number;
-  /** What the step shows as its input. */
+  /** The input that users see in the step. */
   readonly shownInput?: JsonText;
-  /** Written with its step, also if the task fails: what it has called was done. */
+  /** Written with the step even if the task fails, because the call has already been made. */
   readonly record?: Write;
 }
 
-/** A task that waits, or has changed something, has its step already. */
+/** If the task is waiting or has changed records, its step has already been recorded. */
 const numberOf = ({ steps, pending }: RunState): number =>
   pending?.kind === 'wait' || pending?.kind === 'changed' ? steps : steps + 1;
 
 const maxSteps = 1_000;
 
-/** Before a task leaves a step. */
+/** Called before a task records a step. */
 export function checkSteps(state: RunState): void {
   if (numberOf(state) > maxSteps)
-    throw stop('step_limit', 'The run has reached its limit of 1,000 steps. Check its loops and jumps.', 508);
+    throw stop('step_limit', 'The run reached the limit of 1,000 steps. Check its loops and jumps.', 508);
 }
 
 export function toStep(execution: Execution, running: RunningTask, end: Partial<StepRecord>): StepRecord {
@@ -64,7 +64,10 @@ export function toStep(execution: Execution, running: RunningTask, end: Partial<
   };
 }
 
-/** Records that a task is done. Expressions are evaluated before a transaction is open: they may take long. */
+/**
+ * Records that a task has completed. Expressions are evaluated before the transaction, because they may take a long
+ * time.
+ */
 export async function completeStep(
   execution: Execution,
   running: RunningTask,
@@ -73,12 +76,12 @@ export async function completeStep(
   then?: Then,
 ): Promise<void> {
   const { task, state, record } = running;
-  const completion = await completeTask(execution, task, state, scope, raw, then);
-  const finish = await inTransaction(execution, record, (db) => storeCompleted(execution, db, running, completion));
+  const completion = await completeTask({ execution, task, state, scope, raw, then });
+  const finish = await inTransaction(execution, record, (db) => storeCompleted(db, execution, running, completion));
   finish();
 }
 
-/** Without anything else to write, no transaction around it is needed. */
+/** Starts a transaction only if something else must be written with the step. */
 function inTransaction<Result>(
   { db, deps }: Execution,
   record: Write | undefined,
@@ -91,10 +94,10 @@ function inTransaction<Result>(
   });
 }
 
-/** In the caller's transaction. Returns what to do once it has committed. */
+/** Runs in the caller's transaction. Returns a function to call after the commit. */
 export async function storeCompleted(
-  execution: Execution,
   db: Db,
+  execution: Execution,
   running: RunningTask,
   { output, state: after }: Completion,
 ): Promise<() => void> {
@@ -103,7 +106,7 @@ export async function storeCompleted(
   const completed_at = execution.deps.clock.now();
   const shown = writeRecorded(output, execution.mask);
   const step = toStep(execution, running, { status: 'completed', completed_at, output: shown });
-  const status = await recordStep(execution, db, step, toStoredState(execution, next));
+  const status = await recordStep(db, execution, step, toStoredState(execution, next));
   return () => {
     keep(execution, next, status);
     notifyFollowers(execution, false);
@@ -114,32 +117,32 @@ export async function skipStep(execution: Execution, running: RunningTask): Prom
   const { task, state, startedAt } = running;
   const next = { ...move(execution.definition, withoutPending(state), task.then), steps: numberOf(state) };
   const step = toStep(execution, running, { status: 'skipped', completed_at: new Date(startedAt) });
-  keep(execution, next, await recordStep(execution, execution.db, step, toStoredState(execution, next)));
+  keep(execution, next, await recordStep(execution.db, execution, step, toStoredState(execution, next)));
   notifyFollowers(execution, false);
 }
 
-/** Records a step that goes on after this claim. */
+/** Records a step that continues after this claim. */
 export async function beginStep(execution: Execution, running: RunningTask, pending: Pending): Promise<void> {
-  (await storeBegun(execution, execution.db, running, pending))();
+  (await storeBegun(execution.db, execution, running, pending))();
   notifyFollowers(execution, true);
 }
 
-/** In the caller's transaction. Returns what to do once it has committed. */
+/** Runs in the caller's transaction. Returns a function to call after the commit. */
 export async function storeBegun(
-  execution: Execution,
   db: Db,
+  execution: Execution,
   running: RunningTask,
   pending: Pending,
 ): Promise<() => void> {
   const { state } = running;
   const next = { ...state, steps: numberOf(state), pending };
-  const status = await recordStep(execution, db, toStep(execution, running, {}), toStoredState(execution, next));
+  const status = await recordStep(db, execution, toStep(execution, running, {}), toStoredState(execution, next));
   return () => keep(execution, next, status);
 }
 
 /**
- * Records that a task has failed, and where the run goes on. If nothing catches the error, the run ends in the same transaction.
- * Returns whether it did. Anything but a failure of the task is thrown again.
+ * Records that a task has failed, and where the run continues. If nothing catches the error, the run ends in the same
+ * transaction. Returns whether the run ended. Rethrows any error that is not a task failure.
  */
 export async function failStep(execution: Execution, running: RunningTask, error: unknown): Promise<boolean> {
   if (error instanceof RunStopped) return stopAt(execution, running, error);
@@ -155,7 +158,7 @@ export async function failStep(execution: Execution, running: RunningTask, error
   const stored = 'caught' in next ? tryToStore(execution, next.caught) : { failure: next.uncaught };
   const record = running.record ?? giveBack(execution);
   if ('caught' in next && 'state' in stored) {
-    const status = await inTransaction(execution, record, (db) => recordStep(execution, db, step, stored));
+    const status = await inTransaction(execution, record, (db) => recordStep(db, execution, step, stored));
     keep(execution, next.caught, status);
     notifyFollowers(execution, true);
     return false;
@@ -165,7 +168,7 @@ export async function failStep(execution: Execution, running: RunningTask, error
   return true;
 }
 
-/** The run has to end in the middle of a task. */
+/** Called when the run must end in the middle of a task. */
 async function stopAt(execution: Execution, running: RunningTask, { failure, reason }: RunStopped): Promise<true> {
   const now = execution.deps.clock.now();
   const thrown = limitFailure(failure, execution.mask);
@@ -175,12 +178,12 @@ async function stopAt(execution: Execution, running: RunningTask, { failure, rea
   return true;
 }
 
-/** The credits of a call that brought nothing. */
+/** Refunds the credits reserved for a call that has no result. */
 function giveBack({ run, reservationId: id }: Execution): Write | undefined {
   return id === null ? undefined : (db, now) => refund(db, { workspace_id: run.workspace_id, id }, now);
 }
 
-/** If the time of a task around it is up, too, then that one has failed. */
+/** If a containing task has also timed out, that task fails instead. */
 function leaveExpired({ definition }: Execution, state: RunState, failure: Failure, now: number) {
   const expired = findExpired(state, now);
   if (expired === undefined) return { state, failure };
@@ -192,8 +195,8 @@ export const timeUp = ({ timeoutMs }: Task): TaskFailure =>
   fail(
     'timeout',
     timeoutMs === undefined
-      ? 'The timeout of a task around it was reached.'
-      : `It took longer than its timeout of ${timeoutMs / 1000} seconds.`,
+      ? 'An enclosing task reached its timeout.'
+      : `The task exceeded its ${timeoutMs / 1000}-second timeout.`,
     { cause: 'timeout' },
   );
 
@@ -216,9 +219,9 @@ async function failRun(
   const { run, deps, mask } = execution;
   await transaction(execution.db, async (db) => {
     await record?.(db, now);
-    const status = await recordStep(execution, db, step, { state: null, state_sealed: null });
+    const status = await recordStep(db, execution, step, { state: null, state_sealed: null });
     const end =
       status === 'cancelling' ? cancelled : failed(mask(failure), { name: step.name, step: step.number }, reason);
-    if (!(await endRun(db, run, end, deps, now, run.claims))) throw new ClaimLost();
+    if (!(await endRun(db, deps, run, { end, claims: run.claims }, now))) throw new ClaimLost();
   });
 }

@@ -1,4 +1,4 @@
-// Runs that need the same busy row take turns in memory.
+// Tests that runs take turns in memory when they need the same heavily used row.
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createTurns } from './turns.ts';

@@ -1,13 +1,14 @@
-// Owns turns at rows that many runs change at the same time: the credits of a workspace, the counters of a workflow. Runs that
-// waited for such a row in the database would each hold a connection meanwhile, and soon all that the worker has.
+// Takes turns at rows that many runs change concurrently, such as a workspace's credits and a workflow's
+// counters. If runs waited for these rows in the database, each run would hold a connection, and the worker would soon
+// have none left.
 import { createFairGate } from '../../../kit/fair-gate.ts';
 
-/** Does the work when it is the turn of this run: one at a time for the same id. */
+/** Does the work when it is this run's turn. Work for the same id runs one at a time. */
 export type TakeTurn = <Result>(id: string, work: () => Promise<Result>) => Promise<Result>;
 
-/** Fewer than a worker has connections, so that others always find one. */
+/** Fewer than a worker's connections, so other work can always get a connection. */
 const atOnce = 8;
-/** More than a worker runs at once, and longer than it may run one. */
+/** More than a worker's concurrent runs, and longer than any claim lasts. */
 const limits = { maxWaitingOfOwner: 1_000, maxWaitMs: 10 * 60_000 };
 
 export function createTurns(): TakeTurn {

@@ -1,10 +1,8 @@
-// Owns the queries on explanations of failed runs, and on the leases that keep two processes from generating one twice.
+// The queries on explanations of failed runs, and on the leases that keep two processes from generating the same
+// explanation.
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
-import type { RecordedFailure } from '../analysis/classify.ts';
-import type { EvidenceStep } from '../analysis/material.ts';
 
-/** What identifies a run. */
 interface RunKey {
   readonly workspace_id: string;
   readonly id: string;
@@ -15,13 +13,37 @@ export interface StoredExplanation {
   readonly generated_at: Date;
 }
 
-/** An explanation, or who is generating one; neither if nobody is. */
+/** The stored explanation, or the lease held by the process that is generating it. Both may be undefined. */
 export interface AnalysisState {
   readonly stored: StoredExplanation | undefined;
   readonly lease: { readonly holder: string; readonly is_expired: boolean } | undefined;
 }
 
-/** What the end of the run recorded about its failure. */
+/** The error that ended the run. */
+export interface RecordedFailure {
+  /** One of our types, or a type specified by a `raise`. */
+  readonly type: string;
+  readonly status: number;
+  /** The technical cause. */
+  readonly cause?: string;
+  /** The platform's error code. */
+  readonly code?: string;
+}
+
+/** The part of a step that is used to explain a failure. */
+export interface EvidenceStep {
+  readonly number: number;
+  readonly task_path: string;
+  readonly name: string;
+  readonly task_type: string;
+  readonly status: string;
+  readonly attempt: number;
+  readonly input: unknown;
+  readonly output: unknown;
+  readonly error: unknown;
+}
+
+/** Returns the failure that was recorded when the run ended. */
 export async function findFailure(db: Db, { workspace_id, id }: RunKey): Promise<RecordedFailure | null> {
   const row = await db
     .selectFrom('workflow_runs')
@@ -29,7 +51,7 @@ export async function findFailure(db: Db, { workspace_id, id }: RunKey): Promise
     .where('id', '=', id)
     .select('failure')
     .executeTakeFirst();
-  return (row?.failure ?? null) as RecordedFailure | null; // written from this type, by runs/end.ts
+  return (row?.failure ?? null) as RecordedFailure | null; // runs/end.ts writes the column from this type
 }
 
 interface StateRow {
@@ -39,7 +61,7 @@ interface StateRow {
   readonly is_expired: boolean;
 }
 
-// One statement, so that an explanation which is stored before its lease ends is never missed.
+// A single statement, so an explanation that is stored just before its lease ends is never missed.
 const selectState = prepared<StateRow, [workspaceId: string, runId: string]>(
   'find analysis of workflow run',
   `select a.explanation, a.generated_at, l.holder, l.expires_at < clock_timestamp() as is_expired
@@ -49,7 +71,7 @@ const selectState = prepared<StateRow, [workspaceId: string, runId: string]>(
    where r.workspace_id = $1 and r.id = $2`,
 );
 
-/** Undefined if the run was removed. */
+/** Returns undefined if the run was removed. */
 export async function findAnalysisState(db: Db, { workspace_id, id }: RunKey): Promise<AnalysisState | undefined> {
   const [row] = await selectState(db, workspace_id, id);
   if (row === undefined) return undefined;
@@ -70,7 +92,7 @@ const upsertLease = prepared<object, [workspaceId: string, runId: string, holder
    returning 1`,
 );
 
-/** Returns whether `holder` has the lease now: nobody had it, or had it for too long. */
+/** Returns whether `holder` now has the lease. The lease must be free or expired. */
 export const takeLease = async (
   db: Db,
   { workspace_id, id }: RunKey,
@@ -101,7 +123,7 @@ const insertRow = prepared<object, readonly unknown[]>(
    on conflict (run_id) do nothing returning 1`,
 );
 
-/** Returns whether it was stored: not if the run was removed, or has an explanation already. */
+/** Returns whether the explanation was stored. It isn't if the run was removed or has already been explained. */
 export async function insertExplanation(
   db: Db,
   { workspace_id, id }: RunKey,
@@ -112,7 +134,7 @@ export async function insertExplanation(
   return (await insertRow(db, workspace_id, id, explanation, model, prompt_version, input_hash, now)).length > 0;
 }
 
-/** The last steps of a run, oldest first. */
+/** Returns a run's last steps, oldest first. */
 export async function listLastSteps(db: Db, { workspace_id, id }: RunKey, limit: number): Promise<EvidenceStep[]> {
   const rows = await db
     .selectFrom('workflow_steps')

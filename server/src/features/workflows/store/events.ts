@@ -1,14 +1,15 @@
-// Owns the queries on events that wait to be compared with the triggers of workflows.
+// The queries on events that are waiting to be compared with workflow triggers.
 import { sql } from 'kysely';
+import { purge } from '../../../kit/background/purge.ts';
 import { prepared } from '../../../kit/db/database.ts';
 import { sendWithCommit } from '../../../kit/db/send.ts';
 import type { Db } from '../../../tables.ts';
-import type { TriggeringEvent } from '../triggers/input.ts';
+import type { TriggeringEvent } from '../definition/occurrence.ts';
 
 export interface WaitingEvent {
   readonly id: string;
   readonly workspace_id: string;
-  /** The app or the agent that the event is about: apps take turns. */
+  /** The app or agent that the event is about. Events from different apps take turns. */
   readonly app_id: string;
 }
 
@@ -29,7 +30,10 @@ const insertEventRows = prepared<object, [readonly string[], readonly string[], 
    on conflict (id) do nothing`,
 );
 
-/** From the log of events, which keeps them for a week after they were dispatched. */
+/** Until an event was compared with the triggers, its payload is needed. */
+export const eventNeededIf = 'exists (select from workflow_events w where w.id = events.id)';
+
+/** Reads events from the event log, which keeps them while they are in `workflow_events`. */
 export const readEvents = (db: Db, ids: readonly string[]): Promise<TriggeringEvent[]> => selectEvents(db, ids);
 
 const selectEvents = prepared<TriggeringEvent, [readonly string[]]>(
@@ -39,18 +43,23 @@ const selectEvents = prepared<TriggeringEvent, [readonly string[]]>(
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 
-/** SQL for polling. */
+/** Polling query: returns how long until an event can be removed, in milliseconds. */
 export const handledEventsDueInMs = `case
    when exists (select 1 from workflow_events where due_at is null and failed_at is null and claimed_slot is null) then 0
    else (select extract(epoch from failed_at - $1) * 1000 + ${keptMs} from workflow_events
      where failed_at is not null order by failed_at limit 1) end`;
 
-/** Removes events that were handled, and dead-lettered ones after a week: the log no longer has them. Returns how many. */
+/**
+ * Removes events that have been handled, and dead-lettered events after a week. Returns how many were removed.
+ */
 export async function removeHandledEvents(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from workflow_events where id in (
-    (select id from workflow_events where due_at is null and failed_at is null and claimed_slot is null limit 5000)
-    union all
-    (select id from workflow_events where failed_at < ${new Date(now.getTime() - keptMs)} and claimed_slot is null
-     order by failed_at limit 1000))`.execute(db);
-  return Number(numAffectedRows ?? 0);
+  const table = 'workflow_events';
+  const failedBefore = new Date(now.getTime() - keptMs);
+  const handled = await purge(db, { table, where: sql`due_at is null and failed_at is null and claimed_slot is null` });
+  const failed = await purge(db, {
+    table,
+    where: sql`failed_at < ${failedBefore} and claimed_slot is null`,
+    order: 'failed_at',
+  });
+  return handled + failed;
 }

@@ -1,4 +1,4 @@
-// Owns the queries that move the tokens of hooks to another master key.
+// The queries for rewrapping hook tokens under another master key.
 import { sql } from 'kysely';
 import type { Db } from '../../../tables.ts';
 
@@ -8,7 +8,7 @@ export interface SealedHook {
   readonly hook_token_sealed: string;
 }
 
-/** In random order, so that tokens that can't be opened do not block the others. */
+/** The order is random, so tokens that can't be opened don't block the others. */
 export async function listHooksUnderOldKeys(db: Db, keyId: string, limit: number): Promise<SealedHook[]> {
   const { rows } = await sql<SealedHook>`/* service */ select workspace_id, id, hook_token_sealed from workflows
     where hook_token_sealed is not null and not starts_with(hook_token_sealed, ${`v1.${keyId}.`})

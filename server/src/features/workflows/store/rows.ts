@@ -1,4 +1,4 @@
-// Owns the types of the rows of workflows, as their stores return them: JSON columns have their shape.
+// The row types that the workflow stores return, with typed JSON columns.
 import type { Selectable } from 'kysely';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Tables } from '../../../tables.ts';
@@ -8,7 +8,7 @@ type Row<Name extends keyof Tables, Json extends object> = Omit<Selectable<Table
 export type WorkflowRow = Row<'workflows', { trigger: Readonly<Record<string, unknown>> }>;
 export type WorkflowAccess = AppAccess & { readonly workflow: WorkflowRow };
 export type VersionRow = Row<'workflow_versions', { definition: Readonly<Record<string, unknown>> }>;
-/** Without its input and its state, which may be large. */
+/** A run without its input and state, which may be large. */
 export type RunSummary = Pick<
   Selectable<Tables['workflow_runs']>,
   | 'id'

@@ -1,4 +1,4 @@
-// Owns the queries that people read runs with: lists, and one run with its steps.
+// The queries that read runs for users: run lists, and single runs with their steps.
 import { sql } from 'kysely';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
@@ -37,7 +37,7 @@ export const listRunsOfApp = (db: Db, app: AppKey, filters: RunFilters, after: P
 export const listRunsOfWorkflow = (db: Db, workflow: WorkflowKey, filters: RunFilters, after: Position | undefined) =>
   filterRuns(selectRuns(db, workflow.workspace_id).where('workflow_id', '=', workflow.id), filters, after);
 
-/** Newest first. */
+/** Applies the filters and sorts the runs, newest first. */
 function filterRuns(
   selected: ReturnType<typeof selectRuns>,
   { limit, status, since }: RunFilters,
@@ -59,7 +59,7 @@ export const findRun = (db: Db, workflow: WorkflowKey, id: string): Promise<RunS
     .where('id', '=', idOrNull(id))
     .executeTakeFirst();
 
-/** What the run was started with. */
+/** Returns the input with which the run was started. */
 export const findRunInput = (db: Db, workflow: WorkflowKey, id: string) =>
   db
     .selectFrom('workflow_runs')
@@ -71,7 +71,7 @@ export const findRunInput = (db: Db, workflow: WorkflowKey, id: string) =>
 
 type RunKey = Pick<RunSummary, 'workspace_id' | 'id'>;
 
-/** All steps; the inputs and outputs only of those from `from` to `to`. */
+/** Lists all steps. Inputs and outputs are included only for steps `from` to `to`. */
 export const listSteps = (db: Db, { workspace_id, id }: RunKey, from: number, to: number): Promise<StepRow[]> =>
   selectSteps(db, workspace_id, id, from, to);
 
@@ -84,17 +84,31 @@ const selectSteps = prepared<StepRow, [workspaceId: string, runId: string, from:
    from workflow_steps where workspace_id = $1 and run_id = $2 order by number`,
 );
 
-/** The steps from this number on, at most `limit`. */
-export const listStepsFrom = (db: Db, { workspace_id, id }: RunKey, from: number, limit: number): Promise<StepRow[]> =>
-  selectStepsFrom(db, workspace_id, id, from, limit);
+/** Lists the steps from number `from` on, limited in number and total size. Returns at least one if there are any. */
+export const listStepsFrom = (
+  db: Db,
+  { workspace_id, id }: RunKey,
+  from: number,
+  { limit, maxBytes }: { readonly limit: number; readonly maxBytes: number },
+): Promise<ListedStep[]> => selectStepsFrom(db, workspace_id, id, from, limit, maxBytes);
 
-const selectStepsFrom = prepared<StepRow, [workspaceId: string, runId: string, from: number, limit: number]>(
+type ListedStep = StepRow & { readonly has_next: boolean };
+
+const selectStepsFrom = prepared<
+  ListedStep,
+  [workspaceId: string, runId: string, from: number, limit: number, maxBytes: number]
+>(
   'list next steps of workflow run',
-  `select ${stepColumns}, input, output from workflow_steps
-   where workspace_id = $1 and run_id = $2 and number >= $3 order by number limit $4`,
+  `select ${stepColumns}, input, output, has_next from (
+     select next.*, lead(number) over (order by number) is not null as has_next,
+       row_number() over (order by number) as place, sum(size) over (order by number) - size as before
+     from (
+       select ${stepColumns}, input, output, coalesce(pg_column_size(input), 0) + coalesce(pg_column_size(output), 0) as size
+       from workflow_steps where workspace_id = $1 and run_id = $2 and number >= $3 order by number limit $4 + 1) next
+   ) counted where place <= $4 and before < $5 order by number`,
 );
 
-/** How each task of the run ended last. */
+/** Returns the latest status of each task in the run. */
 export async function listTaskStatuses(
   db: Db,
   { workspace_id, id }: RunKey,

@@ -1,15 +1,15 @@
-// Owns the queries on runs: starting, claiming, ending and removing them. The steps are in steps.ts.
+// The queries on runs: starting, claiming, ending and removing them. Queries on steps are in steps.ts.
 import { type Selectable, sql } from 'kysely';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
 
 /** A run without its data, which may be large. */
-export type RunRow = Omit<Selectable<Tables['workflow_runs']>, keyof RunData> & QueueRow;
+export type RunRow = Omit<Selectable<Tables['workflow_runs']>, keyof RunData | 'changed_in'> & QueueRow;
 
 export type RunData = Pick<Selectable<Tables['workflow_runs']>, 'input' | 'state' | 'state_sealed'>;
 
-/** Many runs are read at once, so their data is not among these. */
+/** A run's columns, except its data. */
 export const runColumns = [
   'id',
   'workspace_id',
@@ -42,18 +42,17 @@ export const runColumns = [
   'failed_at',
 ] as const satisfies readonly (keyof RunRow)[];
 
-/** What identifies a run. */
 export interface RunKey {
   readonly workspace_id: string;
   readonly id: string;
 }
 
-/** A run under the claim of a worker. */
+/** A run that a worker has claimed. */
 export interface ClaimedRun extends RunKey {
   readonly claims: number;
 }
 
-/** Where the run goes on: one of the two is null. */
+/** The state from which the run continues. One of these columns is null. */
 export interface StoredState {
   readonly state: string | null;
   readonly state_sealed: string | null;
@@ -75,7 +74,7 @@ export interface InsertedRun {
   readonly version_id: string;
   readonly trigger_type: RunRow['trigger_type'];
   readonly is_test_run: boolean;
-  /** JSON text. */
+  /** Serialised JSON. */
   readonly input: string;
   readonly depth: number;
   readonly cause: string | null;
@@ -95,13 +94,13 @@ const insertBatch = prepared<{ id: string; workflow_id: string }, [runs: string,
    returning id, workflow_id`,
 );
 
-/** Returns those that were inserted: not the ones whose cause has started a run already. */
+/** Returns the inserted runs. A run is not inserted if its cause already has one. */
 export const insertRuns = (db: Db, runs: readonly InsertedRun[], now: Date) =>
   insertBatch(db, JSON.stringify(runs), now);
 
 const countBatch = prepared<never, [workspaceId: string, ids: readonly string[], counts: readonly number[], now: Date]>(
   'count workflow runs',
-  // In the order of their ids, so that two transactions that count the same workflows wait for each other instead of deadlocking.
+  // Workflows are locked in id order, so two transactions that count the same workflows don't deadlock.
   `with counted as (
      select w.id, c.count from workflows w join unnest($2::uuid[], $3::integer[]) c(id, count) on c.id = w.id
      where w.workspace_id = $1 order by w.id for no key update of w)
@@ -126,7 +125,7 @@ const updateBegun = prepared<{ begun: number }, [workspaceId: string, id: string
    where workspace_id = $1 and id = $2 and claims = $3 and claimed_slot is not null and begun_at is null returning 1 as begun`,
 );
 
-/** Returns whether the claim still holds and the run had not begun. */
+/** Returns whether the claim is still valid and the run had not begun before. */
 export const saveBegun = async (db: Db, { workspace_id, id, claims }: ClaimedRun, now: Date): Promise<boolean> =>
   (await updateBegun(db, workspace_id, id, claims, now)).length > 0;
 
@@ -137,7 +136,7 @@ const updateState = prepared<{ status: 'running' | 'cancelling' }, readonly unkn
    returning status`,
 );
 
-/** Saves where a run is, without a step. */
+/** Saves a run's state without recording a step. */
 export const saveState = async (
   db: Db,
   { workspace_id, id, claims }: ClaimedRun,
@@ -150,7 +149,7 @@ const selectData = prepared<RunData, [workspaceId: string, id: string]>(
   'select input, state, state_sealed from workflow_runs where workspace_id = $1 and id = $2',
 );
 
-/** Undefined if the run was removed. */
+/** Returns undefined if the run was removed. */
 export const findRunData = async (db: Db, { workspace_id, id }: RunKey): Promise<RunData | undefined> =>
   (await selectData(db, workspace_id, id))[0];
 
@@ -182,7 +181,7 @@ export interface RunEnd {
   readonly status_reason: RunRow['status_reason'];
   readonly error_message: string | null;
   readonly failed_step: number | null;
-  /** JSON text. */
+  /** Serialised JSON. */
   readonly failure: string | null;
 }
 
@@ -197,8 +196,8 @@ const updateEnd = prepared<{ reservation_id: string | null }, readonly unknown[]
 );
 
 /**
- * Ends a run, once. With `claims` only under that claim. Returns undefined if it had ended. The row stays claimed until the
- * queue completes it; without `due_at` nobody claims it again.
+ * Ends a run once. If `claims` is given, the run must still have that claim. Returns undefined if the run was not
+ * ended. The row stays claimed until the queue completes it, and is not claimed again, because it has no `due_at`.
  */
 export async function saveEnd(
   db: Db,
@@ -230,7 +229,7 @@ const updateWorkflow = prepared<
    returning w.consecutive_failures, turned_off as was_active, w.name`,
 );
 
-/** What the end of a run means for its workflow. Returns the workflow if it was made inactive by this. */
+/** Records a run's end on its workflow. Returns the workflow if this made it inactive. */
 export async function saveWorkflowResult(
   db: Db,
   { workspace_id, workflow_id }: Pick<RunRow, 'workspace_id' | 'workflow_id'>,
@@ -242,7 +241,7 @@ export async function saveWorkflowResult(
   return row?.was_active ? row : undefined;
 }
 
-/** Makes a workflow inactive, because its runs can't succeed. Returns whether it was active. */
+/** Makes a workflow inactive because its runs can't succeed. Returns whether it was active before. */
 export async function deactivateWorkflow(
   db: Db,
   { workspace_id, workflow_id }: Pick<RunRow, 'workspace_id' | 'workflow_id'>,
@@ -261,7 +260,7 @@ export async function deactivateWorkflow(
 
 // ---- cancelling
 
-/** Undefined if the run was removed. */
+/** Returns undefined if the run was removed. */
 export const lockRun = (db: Db, { workspace_id, id }: RunKey): Promise<RunRow | undefined> =>
   db
     .selectFrom('workflow_runs')
@@ -271,7 +270,7 @@ export const lockRun = (db: Db, { workspace_id, id }: RunKey): Promise<RunRow | 
     .forNoKeyUpdate()
     .executeTakeFirst();
 
-/** The next runs of an app that have not ended, and are not being cancelled. Locked in the order of their ids. */
+/** Locks an app's next runs that have neither ended nor been cancelled, in id order. */
 export const lockRunsOfApp = (db: Db, { workspace_id, app_id }: AppRef, limit: number): Promise<RunRow[]> =>
   db
     .selectFrom('workflow_runs')
@@ -298,7 +297,9 @@ export async function saveCancelling(
     .execute();
 }
 
-/** A run that was cancelled while its worker let it wait is due at once. Returns whether it was. */
+/**
+ * If a run was cancelled while its worker was pausing it, makes it due immediately. Returns whether it was cancelled.
+ */
 export async function makeDueIfCancelling(db: Db, { workspace_id, id }: RunKey): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('workflow_runs')
@@ -315,11 +316,13 @@ export async function makeDueIfCancelling(db: Db, { workspace_id, id }: RunKey):
 const keptMs = 90 * 24 * 60 * 60 * 1000;
 const maxRemoved = { runs: 1_000, steps: 20_000 };
 
-/** SQL for polling. */
+/** Polling query: returns how long until a run can be removed, in milliseconds. */
 export const oldRunsDueInMs = `select extract(epoch from completed_at - $1) * 1000 + ${keptMs} from workflow_runs
    where completed_at is not null order by completed_at limit 1`;
 
-/** Removes runs 90 days after their end, with their steps: some at a time, the oldest first. Returns how many. */
+/**
+ * Removes runs and their steps 90 days after they ended, in batches, oldest first. Returns how many runs were removed.
+ */
 export async function removeOldRuns(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from workflow_runs where id in (
     select id from (
@@ -331,7 +334,10 @@ export async function removeOldRuns(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-/** States of runs that go on, encrypted under another master key than `keyId`. Only the beginnings of the others are read. */
+/**
+ * Lists the states of unfinished runs that are sealed under a master key other than `keyId`. To find them, only each
+ * state's prefix is read.
+ */
 export async function listStatesUnderOldKeys(db: Db, keyId: string, limit: number) {
   const prefix = `v1.${keyId}.`;
   const { rows } = await sql<RunKey & { state_sealed: string }>`/* service */
@@ -340,7 +346,7 @@ export async function listStatesUnderOldKeys(db: Db, keyId: string, limit: numbe
   return rows;
 }
 
-/** Writes only if the state has not changed since it was read: a new one already uses the current key. */
+/** Writes only if the state has not changed since it was read. If it has, it already uses the current key. */
 export async function saveRewrappedState(
   db: Db,
   { workspace_id, id, state_sealed }: RunKey & { readonly state_sealed: string },

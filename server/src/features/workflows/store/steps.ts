@@ -1,5 +1,5 @@
-// Owns the statements that record steps. Each statement also moves the run on, and only for the worker that has
-// claimed the run: what a worker that has lost its claim still does leaves no trace.
+// The statements that record steps. Each statement also advances the run, but only for the worker that has claimed
+// it, so a worker that has lost its claim changes nothing.
 import { isClaimed, planForIds } from '../../../kit/background/queues/queue.ts';
 import { prepared, transactionOf } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
@@ -7,7 +7,7 @@ import type { ClaimedRun, StoredState } from './runs.ts';
 
 export type StepStatus = Tables['workflow_steps']['status'];
 
-/** A step as it is stored; `input`, `output` and `error` are JSON texts. */
+/** A step as stored. `input`, `output` and `error` are serialised JSON. */
 export interface StepRecord {
   readonly number: number;
   readonly task_path: string;
@@ -22,19 +22,19 @@ export interface StepRecord {
   readonly error: string | null;
 }
 
-/** Undefined: the claim is lost. */
+/** Undefined if the claim is lost. */
 export type RunStatus = 'running' | 'cancelling' | undefined;
 
-/** A step to record, with the state of its run after it. */
+/** A step to record, and its run's state after the step. */
 export interface SentStep {
   readonly run: ClaimedRun;
   readonly stored: StoredState;
   readonly step: StepRecord;
 }
 
-// The run of the claim, whoever cancels it meanwhile: the step that is under way is recorded, and then the run ends. A step that
-// was recorded as running is completed, also after a crash, when another worker has run it again. Progress clears the counts of
-// errors and crashes: a run of 30 days must not end because of a few unrelated ones.
+// The step is recorded even if the run has been cancelled in the meantime, and the run ends afterwards. A step that is
+// recorded as running is completed, even if its worker crashed and another worker repeated it. Progress resets the
+// error and crash counts, so a few unrelated errors can't end a 30-day run.
 const commit = prepared<{ id: string; status: 'running' | 'cancelling' }, [runs: readonly string[], steps: string]>(
   'record workflow steps',
   `/* service */ with sent as materialized (
@@ -63,7 +63,9 @@ const commit = prepared<{ id: string; status: 'running' | 'cancelling' }, [runs:
 
 const setUpRecording = prepared<object, []>('set up recording of steps', `select ${planForIds}`);
 
-/** Records a step of each of some runs. Returns the status of each run by its id; none: its claim is lost. */
+/**
+ * Records one step for each run. Returns the runs' statuses, keyed by run id. Runs whose claim was lost are left out.
+ */
 export async function insertSteps(db: Db, steps: readonly SentStep[]): Promise<ReadonlyMap<string, RunStatus>> {
   const runs = steps.map(({ run }) => run.id);
   const [, rows] = await transactionOf(
@@ -74,7 +76,7 @@ export async function insertSteps(db: Db, steps: readonly SentStep[]): Promise<R
   return new Map(rows.map(({ id, status }) => [id, status]));
 }
 
-/** What is JSON already is not written again: values are most of a step. */
+/** Values that are already JSON are not serialised again, because they make up most of a step. */
 function toJson({ run, stored, step }: SentStep): string {
   const { input, output, error, ...columns } = step;
   const { workspace_id, id: run_id, claims } = run;
@@ -90,7 +92,7 @@ const announce = prepared<{ number: number }, readonly unknown[]>(
    on conflict (run_id, number) do nothing`,
 );
 
-/** Shows a step that takes longer, while it runs. */
+/** Makes a long step visible while it is running. */
 export async function showRunningStep(
   db: Db,
   run: ClaimedRun,
@@ -121,7 +123,7 @@ const cancelRunning = prepared<unknown, [workspaceId: string, runId: string, now
    where workspace_id = $1 and id = $2 and steps_count < step.number`,
 );
 
-/** Ends the step that was under way when the run was cancelled. If its worker crashed, the run does not count the step yet. */
+/** Ends the step that was running when the run ended. If its worker crashed, the run has not counted the step yet. */
 export async function cancelRunningSteps(
   db: Db,
   { workspace_id, id }: { readonly workspace_id: string; readonly id: string },

@@ -1,4 +1,4 @@
-// Owns the queries on the versions of workflows: every definition that a workflow has had lately.
+// The queries on workflow versions, which are a workflow's recent definitions.
 import { sql } from 'kysely';
 import type { Position } from '../../../kit/http/cursor.ts';
 import type { Db } from '../../../tables.ts';
@@ -11,7 +11,7 @@ export interface NewVersion {
   readonly created_by: string | null;
 }
 
-/** A definition that the workflow had before becomes its newest version again. */
+/** If the workflow has had this definition before, that version becomes the newest again. */
 export async function insertVersion(db: Db, workflow: WorkflowKey, version: NewVersion, now: Date): Promise<void> {
   const { version_id, change_summary, created_by } = version;
   const definition = JSON.stringify(version.definition);
@@ -34,7 +34,7 @@ export async function insertVersion(db: Db, workflow: WorkflowKey, version: NewV
     .execute();
 }
 
-/** Removes the oldest versions beyond `kept`, except the current one and those that a run still uses. */
+/** Removes the oldest versions beyond `kept`, except the current version and those that runs still use. */
 export async function removeOldVersions(
   db: Db,
   { workspace_id, id, current_version_id }: WorkflowKey & { readonly current_version_id: string },
@@ -68,10 +68,13 @@ const selectVersions = (db: Db, { workspace_id, id }: WorkflowKey) =>
     .selectAll()
     .$castTo<VersionRow>();
 
-/** `bytesSoFar`: of the definitions up to this one. */
+/** `bytesSoFar` is the combined size of the definitions up to and including this version. */
 export type ListedVersion = VersionRow & { readonly bytesSoFar: number };
 
-/** Newest first. Ends with the first version at which the definitions have more than `maxBytes`. */
+/**
+ * Lists versions, newest first, up to and including the version that takes the definitions' combined size over
+ * `maxBytes`.
+ */
 export async function listVersions(
   db: Db,
   { workspace_id, id }: WorkflowKey,
@@ -90,10 +93,10 @@ export async function listVersions(
   return rows.map(({ bytes: _bytes, bytes_so_far, ...version }) => ({ ...version, bytesSoFar: bytes_so_far }));
 }
 
-/** Undefined if the version was removed. */
+/** Returns undefined if the version was removed. */
 export const findVersion = (db: Db, workflow: WorkflowKey, version_id: string): Promise<VersionRow | undefined> =>
   selectVersions(db, workflow).where('version_id', '=', version_id).executeTakeFirst();
 
-/** The current version is never removed. */
+/** The current version is never removed, so it is always found. */
 export const getVersion = (db: Db, workflow: WorkflowKey, version_id: string): Promise<VersionRow> =>
   selectVersions(db, workflow).where('version_id', '=', version_id).executeTakeFirstOrThrow();

@@ -1,4 +1,4 @@
-// Owns the queries on workflows: their settings, what they wait for, and their state.
+// The queries on workflows: their settings, triggers and status.
 import { type Insertable, sql, type Updateable } from 'kysely';
 import type { Plan } from '../../../core/auth/plans.ts';
 import type { AppAccess, HookAccess } from '../../../core/auth/proofs.ts';
@@ -6,10 +6,10 @@ import { prepared } from '../../../kit/db/database.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
-import type { Occurrence } from '../triggers/input.ts';
+import type { Occurrence } from '../definition/occurrence.ts';
 import type { WorkflowKey, WorkflowRow } from './rows.ts';
 
-/** The app of a proof, or of a row. */
+/** An app, identified by an access proof or by a row. */
 export interface AppKey {
   readonly workspace_id: string;
   readonly id: string;
@@ -23,7 +23,7 @@ const selectWorkflows = (db: Db, app: AppKey) =>
     .selectAll()
     .$castTo<WorkflowRow>();
 
-/** Newest first. */
+/** Lists an app's workflows, newest first. */
 export function listWorkflows(
   db: Db,
   { app }: AppAccess,
@@ -41,15 +41,15 @@ export function listWorkflows(
 export const findWorkflow = (db: Db, { app }: AppAccess, id: string): Promise<WorkflowRow | undefined> =>
   findWorkflowOf(db, app, id);
 
-/** For an automation that names it. */
+/** Finds a workflow that an automation names. */
 export const findWorkflowOf = (db: Db, app: AppKey, id: string): Promise<WorkflowRow | undefined> =>
   selectWorkflows(db, app).where('id', '=', idOrNull(id)).executeTakeFirst();
 
-/** The workflow that a hook belongs to. */
+/** Finds a hook's workflow. */
 export const findHookWorkflow = (db: Db, { app, hook_id }: HookAccess): Promise<WorkflowRow | undefined> =>
   selectWorkflows(db, app).where('id', '=', hook_id).executeTakeFirst();
 
-/** Until the transaction ends, other changes of the workflow wait. */
+/** Other changes to the workflow wait until the transaction ends. */
 export const lockWorkflow = (db: Db, { workspace_id, id }: WorkflowKey): Promise<WorkflowRow | undefined> =>
   db
     .selectFrom('workflows')
@@ -73,7 +73,7 @@ export async function countWorkflows(db: Db, { app }: AppAccess): Promise<{ kept
   return { kept, archived };
 }
 
-/** Among those that are not archived. */
+/** Searches only workflows that are not archived. */
 export const findWorkflowByName = (db: Db, { app }: AppAccess, name: string) =>
   selectWorkflows(db, app).where('name', '=', name).where('status', '<>', 'archived').executeTakeFirst();
 
@@ -94,7 +94,7 @@ export const saveWorkflow = (
     .$castTo<WorkflowRow>()
     .executeTakeFirstOrThrow();
 
-/** Makes all active workflows of an app inactive. Returns their ids. */
+/** Makes all of an app's active workflows inactive. Returns their ids. */
 export async function deactivateWorkflowsOf(db: Db, app: AppKey, now: Date): Promise<string[]> {
   const rows = await db
     .updateTable('workflows')
@@ -107,7 +107,7 @@ export async function deactivateWorkflowsOf(db: Db, app: AppKey, now: Date): Pro
   return rows.map(({ id }) => id);
 }
 
-/** Those of these entities that a workflow names which is not archived. */
+/** Returns the given entities that at least one unarchived workflow names. */
 export async function listNamedEntities(db: Db, { app }: AppAccess, names: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{
     name: string;
@@ -122,8 +122,8 @@ export async function listNamedEntities(db: Db, { app }: AppAccess, names: reado
 export type TriggeredWorkflow = WorkflowRow & { readonly plan: Plan };
 
 /**
- * Active workflows that wait for this kind of event: of an app, or of any app of the workspace if `app_id` is null. In the order of
- * their ids; with `page` only some of them.
+ * Lists active workflows that wait for this kind of event, in id order. If `app_id` is null, includes all apps in the
+ * workspace. `page` selects part of the list.
  */
 export const listTriggered = (
   db: Db,
@@ -151,7 +151,7 @@ export interface WaitingTrigger {
   readonly trigger_key: string | null;
 }
 
-/** What the active workflows of these apps wait for, and who waits for messages of these agents. */
+/** Returns the triggers of these apps' active workflows, and the triggers on these agents' messages. */
 export const selectWaitingTriggers = (workspaceIds: readonly string[], appOrAgentIds: readonly string[]) =>
   selectWaitingTriggerRows.query(workspaceIds, appOrAgentIds, appOrAgentIds);
 
@@ -166,15 +166,15 @@ const selectWaitingTriggerRows = prepared<WaitingTrigger, [readonly string[], re
      and trigger_type = 'agent_message'`,
 );
 
-/** Locks a workflow whose tick has come, other than `except`. Two workers lock different ones. */
+/** Locks a due workflow that is not in `except`. Concurrent workers lock different workflows. */
 export const lockNextDue = async (
   db: Db,
-  now: Date,
   except: readonly string[],
+  now: Date,
 ): Promise<(TriggeredWorkflow & { readonly is_workspace_deleted: boolean }) | undefined> =>
   (await lockNextDueRow(db, now, except))[0];
 
-/** SQL for polling. */
+/** Polling query: returns how long until the next tick, in milliseconds. */
 export const tickDueInMs = `select extract(epoch from next_tick_at - $1) * 1000 from workflows
    where next_tick_at is not null order by next_tick_at limit 1`;
 
@@ -194,14 +194,15 @@ const selectRunOfApp = `select true from workflow_runs r
      where r.workspace_id = a.workspace_id and r.app_id = a.id and r.completed_at is null and r.status = 'running'`;
 
 /**
- * SQL for polling: apps that were deleted within the last hour and whose runs go on. Looking at all apps in the trash every second
- * would take too long; there are runs of others only if no worker ran for an hour, and a worker lists them when it starts.
- * `limit 1` keeps PostgreSQL from beginning with the runs, which are many.
+ * Polling query: returns a row if an app was deleted within the last hour and still has active runs. Checking every app
+ * in the trash each second would take too long. An app deleted earlier has active runs only if no worker was running
+ * for an hour, and workers list those apps when they start. `limit 1` keeps PostgreSQL from starting with the many
+ * runs.
  */
 export const runsOfDeletedAppsDueInMs = `select 0 from apps a
    where a.deleted_date > $1 - interval '1 hour' and (${selectRunOfApp} limit 1) limit 1`;
 
-/** Apps in the trash whose runs go on. */
+/** Lists apps in the trash that still have active runs. */
 export const listDeletedAppsWithRuns = (db: Db, limit: number): Promise<{ workspace_id: string; app_id: string }[]> =>
   selectDeletedAppsWithRuns(db, limit);
 

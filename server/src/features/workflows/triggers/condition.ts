@@ -1,11 +1,11 @@
-// Owns the condition of a trigger: whether what happened starts a run.
+// Trigger conditions, which decide whether an event starts a run.
 import type { Jq } from '../../../kit/jq/index.ts';
 import type { Trigger } from '../definition/trigger.ts';
 
-/** `busy`: jq had no time for it, so that it is to be evaluated again. */
+/** `busy` means that jq had no capacity, so the condition must be evaluated again. */
 export type Verdict = 'met' | 'not_met' | 'busy' | { readonly failure: string };
 
-/** A condition is not met by null and false. */
+/** A condition is met unless its value is null or false. */
 export async function judgeCondition(
   { condition }: Trigger,
   input: unknown,

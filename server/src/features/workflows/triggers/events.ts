@@ -1,6 +1,6 @@
-// Owns how events start runs. The dispatcher of events only notes the events for which some workflow waits; a worker then finds
-// the workflows, evaluates their conditions and starts their runs. So neither the conditions nor the inputs of one app delay the
-// events of others.
+// Starts runs for events. The event dispatcher only stores the events that a workflow waits for. A worker then
+// finds the workflows, evaluates their conditions and starts their runs, so one app's conditions and inputs don't delay
+// other apps' events.
 import { auditLoopStopped, maxDepth, type StoppedLoop } from '../../../core/audit/loop-stopped.ts';
 import { listenAfterCommit } from '../../../events.ts';
 import { type Outcome, type Queue, type QueueRow, retries } from '../../../kit/background/queues/queue.ts';
@@ -8,6 +8,15 @@ import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import { afterCommit } from '../../../kit/db/database.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
 import type { Db } from '../../../tables.ts';
+import {
+  isWaitedFor,
+  type Occurrence,
+  type TriggeringEvent,
+  toAppId,
+  toOccurrence,
+  toRunInput,
+  triggeringEvents,
+} from '../definition/occurrence.ts';
 import { readStoredTrigger } from '../definition/trigger.ts';
 import { insertEvents, readEvents, type WaitingEvent } from '../store/events.ts';
 import {
@@ -18,15 +27,6 @@ import {
 } from '../store/workflows.ts';
 import { toRef, turnOffWorkflow } from '../turn-off.ts';
 import { judgeCondition } from './condition.ts';
-import {
-  isWaitedFor,
-  type Occurrence,
-  type TriggeringEvent,
-  toAppId,
-  toOccurrence,
-  toRunInput,
-  triggeringEvents,
-} from './input.ts';
 import { isInPlan, startTriggered, type TriggerDeps, type TriggeredRun } from './start.ts';
 
 const eventQueue = 'workflow_events';
@@ -55,14 +55,14 @@ const toWaiting = ({ id, payload }: TriggeringEvent): WaitingEvent => ({
   app_id: toAppId(payload),
 });
 
-/** The events for which an active workflow waits. */
+/** Returns the events that active workflows wait for. */
 function listWaitedFor(events: readonly TriggeringEvent[], waiting: readonly WaitingTrigger[]) {
   const pairs = events.map((event) => ({ event, occurrence: toOccurrence(event) }));
   const known = new Set(waiting.map(nameTrigger));
   return pairs.filter(({ occurrence }) => known.has(nameTrigger(occurrence)));
 }
 
-/** Messages of an agent may start workflows of several apps, so that the app is no part of their name. */
+/** An agent's messages may start workflows in several apps, so the name does not include the app. */
 const nameTrigger = ({ app_id, trigger_type, trigger_key }: WaitingTrigger | Occurrence): string =>
   JSON.stringify([trigger_type === 'agent_message' ? null : app_id, trigger_type, trigger_key]);
 
@@ -82,9 +82,9 @@ async function listStoppedLoops(
 }
 
 interface EventRow extends QueueRow, WaitingEvent {
-  /** The workflow that was compared with the event last. */
+  /** The last workflow that has been compared with the event. */
   readonly handled_up_to: string | null;
-  /** Undefined if the log no longer has it. */
+  /** Undefined if the event is no longer in the log. */
   readonly event?: TriggeringEvent;
 }
 
@@ -93,7 +93,7 @@ export interface EventQueueDeps extends TriggerDeps {
 }
 
 const busyMs = 500;
-/** How many workflows are compared with an event under one claim. The next claim goes on with the others. */
+/** How many workflows are compared with an event per claim. The next claim continues with the rest. */
 export const workflowsAtOnce = 20;
 
 export const createEventQueue = (deps: EventQueueDeps): Queue<EventRow> => ({
@@ -101,9 +101,11 @@ export const createEventQueue = (deps: EventQueueDeps): Queue<EventRow> => ({
   owner: 'app_id',
   concurrency: 32,
   perOwner: 4,
-  // jq evaluates one condition of a workspace at a time, so that more claims of it would only wait, in the places of others.
+  // jq evaluates each workspace's conditions one at a time, so more claims would only wait and keep other workspaces
+  // from being served.
   globalLimits: { concurrencyKey: 'workspace_id', perKey: 4 },
-  timeoutMs: 6 * 60_000, // jq lets each of the conditions wait for at most 10 seconds, and run for at most 5
+  byHand: { retry: true, cancel: true },
+  timeoutMs: 6 * 60_000, // each condition waits at most 10 seconds for jq, and runs for at most 5
   outcomeColumns: { handled_up_to: 'uuid' },
   retryMs: retries(1_000, 10_000, 60_000, 10 * 60_000, 60 * 60_000),
   async load(db, rows) {
@@ -119,11 +121,11 @@ export const createEventQueue = (deps: EventQueueDeps): Queue<EventRow> => ({
   },
   async run({ event, handled_up_to }, { db, now, signal }): Promise<Outcome> {
     if (event === undefined) throw new Error('the event was removed before workflows could be started');
-    const handled = await handleSome(db, event, handled_up_to, deps, now, signal);
+    const handled = await handleSome(db, deps, event, handled_up_to, now, signal);
     const { runs, runAgainInMs } = handled;
     return {
       columns: { handled_up_to: handled.handledUpTo },
-      ...(runs.length > 0 && { record: async (db) => void (await startTriggered(db, runs, deps, now)) }),
+      ...(runs.length > 0 && { record: async (db) => void (await startTriggered(db, deps, runs, now)) }),
       ...(runAgainInMs !== undefined && { runAgainInMs }),
     };
   },
@@ -132,16 +134,16 @@ export const createEventQueue = (deps: EventQueueDeps): Queue<EventRow> => ({
 interface HandledWorkflows {
   readonly runs: TriggeredRun[];
   readonly handledUpTo: string | null;
-  /** Undefined: no workflow is left. */
+  /** Undefined if no workflows remain. */
   readonly runAgainInMs?: number;
 }
 
-/** Compares the next workflows with the event, until jq has no time for a condition. What was found out until then is kept. */
+/** Compares the next workflows with the event until jq has no capacity left. The results so far are kept. */
 async function handleSome(
   db: Db,
+  deps: EventQueueDeps,
   event: TriggeringEvent,
   after: string | null,
-  deps: EventQueueDeps,
   now: Date,
   signal: AbortSignal,
 ): Promise<HandledWorkflows> {
@@ -150,7 +152,7 @@ async function handleSome(
   let handledUpTo = after;
   const workflows = await listTriggered(db, toOccurrence(event), { after, limit: workflowsAtOnce });
   for (const workflow of workflows) {
-    const run = await compare(db, event, input, workflow, deps, now, signal);
+    const run = await compare(db, deps, { event, input, workflow }, now, signal);
     if (run === 'busy') return { runs, handledUpTo, runAgainInMs: busyMs };
     if (run !== undefined) runs.push(run);
     handledUpTo = workflow.id;
@@ -158,13 +160,15 @@ async function handleSome(
   return { runs, handledUpTo, ...(workflows.length === workflowsAtOnce && { runAgainInMs: 0 }) };
 }
 
-/** The run that the event starts. Undefined: none. */
+/** Returns the run that the event starts, if any. */
 async function compare(
   db: Db,
-  event: TriggeringEvent,
-  input: unknown,
-  workflow: TriggeredWorkflow,
   { jq }: EventQueueDeps,
+  {
+    event,
+    input,
+    workflow,
+  }: { readonly event: TriggeringEvent; readonly input: unknown; readonly workflow: TriggeredWorkflow },
   now: Date,
   signal: AbortSignal,
 ): Promise<TriggeredRun | 'busy' | undefined> {
@@ -182,6 +186,6 @@ async function compare(
   return verdict === 'met' ? run : { ...run, failure: verdict.failure };
 }
 
-/** A workflow is never started by what happened before it was created, even if that is handled later. */
+/** An event never starts a workflow that was created after it occurred, even if it is handled later. */
 const isOlder = ({ occurred_at }: TriggeringEvent, { created_date }: TriggeredWorkflow): boolean =>
   occurred_at < created_date;

@@ -1,4 +1,5 @@
-// Owns the tokens of hooks: how a workflow with the trigger `webhook` is found by its address, and how editors read it.
+// Hook tokens. The token in the address identifies a workflow with the trigger `webhook`. Editors can read the
+// address.
 import { hashHookToken, mintHookToken } from '../../../core/auth/tokens.ts';
 import { rewrapEach, type SecretLocation, type Secrets } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
@@ -24,14 +25,14 @@ export function createHook(workflowId: string, { secrets, cellCode }: HookDeps):
   return { hook_token_hash, hook_token_sealed: secrets.seal(token, toLocation(workflowId)) };
 }
 
-/** The address that starts the workflow. Whoever knows it may do that, so only editors see it. */
+/** The address that starts the workflow. Anyone who knows it can start a run, so only editors see it. */
 export const openHookUrl = (
   { id, hook_token_sealed }: Pick<WorkflowRow, 'id' | 'hook_token_sealed'>,
   { secrets, baseUrl }: HookDeps,
 ): string | null =>
   hook_token_sealed === null ? null : `${baseUrl}/api/hooks/${secrets.open(hook_token_sealed, toLocation(id))}`;
 
-/** Re-encrypts a batch of tokens that use an older master key with the current one. Returns how many. */
+/** Rewraps a batch of tokens that use an older master key. Returns the number of tokens. */
 export const rewrapHooks = async (db: Db, secrets: Secrets, currentKeyId: string): Promise<number> =>
   rewrapEach('hook tokens', await listHooksUnderOldKeys(db, currentKeyId, 500), async (row) => {
     const sealed = secrets.rewrap(row.hook_token_sealed, toLocation(row.id));

@@ -1,4 +1,5 @@
-// Owns hooks: requests of strangers that start a workflow with the trigger `webhook`. The token in the address is the credential.
+// Hooks: requests from external clients that start a workflow with the trigger `webhook`. The token in the address
+// is the credential.
 import type { HookAccess } from '../../../core/auth/proofs.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
@@ -17,7 +18,10 @@ export interface HookRequest {
   readonly body: unknown;
 }
 
-/** Those that say what is sent and by whom. Others may be credentials, or describe the network in between. */
+/**
+ * Headers that describe the content and its sender. Other headers may be credentials, or describe the network in
+ * between.
+ */
 const passedHeaders = [
   'content-type',
   'idempotency-key',
@@ -38,7 +42,7 @@ function toInput({ headers, query, body }: HookRequest) {
   return { headers: Object.fromEntries(passed), query, body: body ?? null };
 }
 
-/** What is decided before the transaction, because it evaluates an expression. */
+/** The result of the check, which runs before the transaction because it evaluates an expression. */
 export interface CheckedHook {
   readonly input: unknown;
   readonly verdict: Exclude<Verdict, 'busy'>;
@@ -64,18 +68,18 @@ export async function checkHook(
   return { input, verdict };
 }
 
-/** `run_id` is null if the condition of the trigger is not met. */
+/** `run_id` is null if the trigger's condition is not met. */
 export async function receiveHook(
   db: Db,
+  deps: TriggerDeps,
   access: HookAccess,
   { input, verdict }: CheckedHook,
-  deps: TriggerDeps,
   now: Date,
 ): Promise<{ run_id: string | null }> {
   const workflow = await getActive(db, access);
   if (verdict === 'not_met') return { run_id: null };
   const failure = verdict === 'met' ? {} : verdict;
-  const [run_id = null] = await startTriggered(db, [{ workflow, input, depth: 0, ...failure }], deps, now);
+  const [run_id = null] = await startTriggered(db, deps, [{ workflow, input, depth: 0, ...failure }], now);
   return { run_id };
 }
 
@@ -90,6 +94,6 @@ const workflowInactive = () =>
   new Problem(
     'conflict',
     'workflow_inactive',
-    'The workflow of this hook is not active, so nothing was started. Ask its owner to turn it on.',
+    "This hook's workflow is not active, so no run was started. Ask the workflow's owner to turn it on.",
     { retrySafe: true },
   );

@@ -1,4 +1,4 @@
-// Owns schedules: the job that starts the runs whose time has come.
+// The job that starts scheduled runs when they become due.
 import { toErrorText } from '../../../kit/background/error-text.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { classifyFailure } from '../../../kit/db/failures.ts';
@@ -14,9 +14,10 @@ import { ended } from './trigger-columns.ts';
 const maxAtOnce = 200;
 
 /**
- * Starts one run for each workflow whose tick has come, and sets its next one. A workflow whose ticks came while no worker ran
- * starts one run. Each workflow has a transaction of its own, so that one that can't be handled delays no other: it is tried again
- * when the job runs next. Returns how many were handled.
+ * Starts one run for each workflow whose tick is due, and sets the next tick. If a workflow missed several ticks
+ * because no worker was running, only one run is started. Each workflow has its own transaction, so if one fails, the
+ * others are still processed. The failed workflow is retried when the job next runs. Returns how many workflows were
+ * handled.
  */
 export async function startDueRuns(db: Db, deps: TriggerDeps, now: Date): Promise<number> {
   const failures: unknown[] = [];
@@ -26,9 +27,9 @@ export async function startDueRuns(db: Db, deps: TriggerDeps, now: Date): Promis
     let current: string | undefined;
     try {
       const isDue = await transaction(db, async (db) => {
-        const due = await lockNextDue(db, now, failedIds);
+        const due = await lockNextDue(db, failedIds, now);
         current = due?.id;
-        if (due !== undefined) await handleTick(db, due, deps, now);
+        if (due !== undefined) await handleTick(db, deps, due, now);
         return due !== undefined;
       });
       if (!isDue) break;
@@ -49,14 +50,14 @@ export async function startDueRuns(db: Db, deps: TriggerDeps, now: Date): Promis
 
 type DueWorkflow = NonNullable<Awaited<ReturnType<typeof lockNextDue>>>;
 
-async function handleTick(db: Db, workflow: DueWorkflow, deps: TriggerDeps, now: Date): Promise<void> {
+async function handleTick(db: Db, deps: TriggerDeps, workflow: DueWorkflow, now: Date): Promise<void> {
   const next = planNextTick(workflow, now);
   if (next === undefined) {
     await turnOffWorkflow(db, toRef(workflow), 'definition_invalid', now);
     return;
   }
   if (workflow.is_workspace_deleted) {
-    // A workflow without a next tick must not be active when the workspace is restored.
+    // A workflow without a next tick must be inactive when the workspace is restored.
     const isEnd = next.withoutRun === null;
     await saveWorkflow(db, workflow, isEnd ? { ...ended, updated_date: now } : { next_tick_at: next.withoutRun });
     if (isEnd) await auditTurnedOff(db, toRef(workflow), 'end_condition_reached', now);
@@ -73,10 +74,13 @@ async function handleTick(db: Db, workflow: DueWorkflow, deps: TriggerDeps, now:
   );
   if (hasEnded) await auditTurnedOff(db, toRef(workflow), 'end_condition_reached', now);
   const run = { workflow, input: { scheduled_at: at }, depth: 0, cause: `tick ${at}` };
-  await startTriggered(db, [run], deps, now);
+  await startTriggered(db, deps, [run], now);
 }
 
-/** The tick after this one. Undefined if the schedule can't be read: it was stored by another version of Plinth. */
+/**
+ * Returns the ticks after this one, or undefined if the schedule can't be read. It may have been stored by another
+ * version of Plinth.
+ */
 function planNextTick(workflow: WorkflowRow, now: Date) {
   try {
     const { config } = toTrigger(workflow.trigger);

@@ -1,4 +1,4 @@
-// Owns starting runs for what triggers wait for: events, ticks and requests to hooks.
+// Starts runs for triggers: events, ticks and hook requests.
 
 import { findPlanRefusal, type Plan } from '../../../core/auth/plans.ts';
 import { transaction } from '../../../kit/db/database.ts';
@@ -12,29 +12,32 @@ import { toRef, turnOffWorkflow } from '../turn-off.ts';
 
 export type TriggerDeps = StartDeps & EndDeps;
 
-/** What a trigger starts. `failure`: its condition could not be evaluated, so that the run has failed at once. */
+/**
+ * A run to start for a trigger. If the condition could not be evaluated, `failure` is set and the run fails
+ * immediately.
+ */
 export interface TriggeredRun {
   readonly workflow: WorkflowRow;
   readonly input: unknown;
   readonly depth: number;
-  /** Makes sure that the same cause starts one run of the workflow, however often it is handled. */
+  /** A workflow has only one run per cause, however often the cause is handled. */
   readonly cause?: string;
   readonly failure?: string;
 }
 
-/** Returns the ids of the runs; not of those whose cause has started one before. */
+/** Returns the ids of the new runs. Skips a cause that already has a run. */
 export function startTriggered(
   db: Db,
-  triggered: readonly TriggeredRun[],
   deps: TriggerDeps,
+  triggered: readonly TriggeredRun[],
   now: Date,
 ): Promise<string[]> {
   return transaction(db, async (db) => {
     const ids: string[] = [];
     const sound = triggered.filter(({ failure }) => failure === undefined);
-    if (sound.length > 0) ids.push(...(await startRuns(db, sound.map(toNewRun), deps, now)));
+    if (sound.length > 0) ids.push(...(await startRuns(db, deps, sound.map(toNewRun), now)));
     for (const run of triggered) {
-      if (run.failure !== undefined) ids.push(...(await startFailed(db, run, run.failure, deps, now)));
+      if (run.failure !== undefined) ids.push(...(await startFailed(db, deps, run, run.failure, now)));
     }
     return ids;
   });
@@ -51,27 +54,30 @@ const toNewRun = ({ workflow, input, depth, cause }: TriggeredRun): NewRun => ({
   is_test_run: false,
 });
 
-/** Nothing is silent: people find the failure among the runs, and twenty of them make the workflow inactive. */
+/**
+ * Records the failed condition as a failed run, so users can see it. Twenty consecutive failed runs make the workflow
+ * inactive.
+ */
 async function startFailed(
   db: Db,
+  deps: TriggerDeps,
   run: TriggeredRun,
   failure: string,
-  deps: TriggerDeps,
   now: Date,
 ): Promise<string[]> {
-  const ids = await startRuns(db, [toNewRun(run)], deps, now);
-  const detail = `The condition of the trigger failed: ${failure}`;
+  const ids = await startRuns(db, deps, [toNewRun(run)], now);
+  const detail = `The trigger's condition failed: ${failure}`;
   for (const id of ids) {
     const row = await lockRun(db, { workspace_id: run.workflow.workspace_id, id });
     const problem = { type: 'expression', title: 'Expression error', status: 400, detail };
-    if (row !== undefined) await endRun(db, row, failed(problem), deps, now);
+    if (row !== undefined) await endRun(db, deps, row, { end: failed(problem) }, now);
   }
   return ids;
 }
 
 /**
- * Whether the workspace's plan has workflows. If not, the workflow is made inactive, and says why: the plan was changed after
- * the workflow was turned on.
+ * Returns whether the workspace's plan includes workflows. If not, the plan has changed since the workflow was turned
+ * on, so the workflow is made inactive for that reason.
  */
 export async function isInPlan(db: Db, workflow: WorkflowRow, plan: Plan, now: Date): Promise<boolean> {
   if (findPlanRefusal(plan, 'workflows') === undefined) return true;
@@ -79,10 +85,10 @@ export async function isInPlan(db: Db, workflow: WorkflowRow, plan: Plan, now: D
   return false;
 }
 
-/** How the cause of a run begins that an automation has started. */
+/** The cause of every run that an automation starts begins with this prefix. */
 export const automationCause = 'automation:';
 
-/** What an automation asks for. */
+/** A run that an automation requests. */
 export interface RequestedRun {
   readonly workspace_id: string;
   readonly app_id: string;
@@ -93,17 +99,17 @@ export interface RequestedRun {
   readonly cause: `${typeof automationCause}${string}`;
 }
 
-/** Starts a run of an active workflow, whatever its own trigger is. */
+/** Starts a run of an active workflow, regardless of its own trigger. */
 export async function startRequested(
   db: Db,
-  { workflow_id, ...requested }: RequestedRun,
   deps: StartDeps,
+  { workflow_id, ...requested }: RequestedRun,
   now: Date,
 ): Promise<'started' | 'not_found' | 'inactive'> {
   const { workspace_id, app_id } = requested;
   const workflow = await findWorkflowOf(db, { workspace_id, id: app_id }, workflow_id);
   if (workflow === undefined || workflow.status === 'archived') return 'not_found';
   if (workflow.status !== 'active') return 'inactive';
-  await startRuns(db, [{ ...requested, workflow, is_test_run: false }], deps, now);
+  await startRuns(db, deps, [{ ...requested, workflow, is_test_run: false }], now);
   return 'started';
 }

@@ -1,9 +1,9 @@
-// Owns what is stored of a trigger beside itself: what it waits for, and its next tick.
+// The columns derived from a trigger: its key and its next tick.
 import { findNextTick } from '../../../kit/schedule/index.ts';
 import type { Trigger } from '../definition/trigger.ts';
 import type { WorkflowRow } from '../store/rows.ts';
 
-/** What an event is compared with: the name of an entity, the id of an agent, or the type of an emitted event. */
+/** Returns the value that events are compared with: an entity's name, an agent's id, or an emitted event's type. */
 export function toTriggerKey({ config }: Trigger): string | null {
   switch (config.trigger_type) {
     case 'entity':
@@ -20,8 +20,7 @@ export function toTriggerKey({ config }: Trigger): string | null {
 type Activation = Pick<WorkflowRow, 'status' | 'status_reason' | 'next_tick_at'>;
 
 /**
- * The columns of a workflow that is active from now on, if its trigger can still start a run: a schedule that has no more ticks
- * makes it inactive at once.
+ * Returns the columns for activating a workflow. If its schedule has no more ticks, it becomes inactive immediately.
  */
 export function activate(trigger: Trigger, ticks: number, now: Date): Activation {
   if (trigger.config.trigger_type !== 'scheduled') return { status: 'active', status_reason: null, next_tick_at: null };

@@ -1,5 +1,5 @@
-// Owns new assets and their links. The platform keeps one asset for each content, so that the same text or image in two places is
-// one asset with two links, and an asset can be found by its content. Pure.
+// New assets and their links. The platform stores identical content as one asset, so the same text or image in two
+// places is one asset with two links, and an asset can be found by its content. Pure.
 import { createHash } from 'node:crypto';
 import type { Json } from '../json.ts';
 import type { Operation } from '../mutate.ts';
@@ -12,11 +12,11 @@ export const toImageAsset = (image: Uint8Array): Json => ({
   imageAsset: { data: Buffer.from(image).toString('base64') },
 });
 
-/** Images have to have a name. */
+/** The platform requires a name for each image. */
 export const nameOfImage = (image: Uint8Array): string =>
   `image ${createHash('sha256').update(image).digest('hex').slice(0, 40)}`;
 
-/** Collects the assets of a request. */
+/** Collects a request's assets. */
 export function collectAssets(nameOf: NameOf) {
   const names = new Map<string, string>();
   const operations: Operation[] = [];
@@ -35,7 +35,7 @@ export function collectAssets(nameOf: NameOf) {
   };
 }
 
-/** Below the temporary ids of everything else. */
+/** Assets use temporary ids below all of the request's other temporary ids. */
 const firstAsset = -100;
 
 export const linkToGroup = (assetGroup: string, asset: string, fieldType: string): Operation => ({

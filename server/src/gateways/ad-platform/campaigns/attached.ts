@@ -1,4 +1,4 @@
-// Owns what is attached to a campaign: adding a text or an image, and listing all with the platform's judgement.
+// The assets attached to a campaign: adding a text or an image, and listing them with their approval status.
 import type { Calls } from '../calls.ts';
 import type { AttachedAsset, NewAsset, SendOptions } from '../campaign.ts';
 import { mutate } from '../mutate.ts';
@@ -90,7 +90,7 @@ function toAttached(row: Row, link: 'campaignAsset' | 'assetGroupAsset'): Attach
     text: getText(row, 'asset', 'textAsset', 'text') || getText(row, 'asset', 'callAsset', 'phoneNumber') || null,
     imageUrl: getText(row, 'asset', 'imageAsset', 'fullSize', 'url') || null,
     assetGroupName: getText(row, 'assetGroup', 'name'),
-    // A link is judged where it is used, which only asset groups report.
+    // A link is reviewed in the place where it is used. Only asset groups report this review.
     approvalStatus:
       getText(row, link, 'policySummary', 'approvalStatus') ||
       getText(row, 'asset', 'policySummary', 'approvalStatus') ||

@@ -1,4 +1,4 @@
-// Owns the tests of campaigns at the ad platform, over the wire against the platform of the sandbox.
+// Tests campaigns over the wire, against the sandbox's ad platform.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAdPlatform } from '../../../../../sandbox/src/ad-platform/server.ts';
 import { startRawServer } from '../../../../../sandbox/src/raw-server.ts';
@@ -67,7 +67,7 @@ async function newAccount(): Promise<string> {
 }
 
 const query = async (customerId: string, text: string) => known(await platform.search(customerId, text, 1_000)).rows;
-/** How many changes the platform has received. */
+/** The number of changes that the platform has received. */
 const countChanges = (customerId: string) =>
   sandbox.journal.filter(
     (entry) => entry.customer_id === customerId && entry.event === 'received' && entry.call === 'mutate',
@@ -134,7 +134,7 @@ describe('create', () => {
     expect(list('HEADLINE').map(({ text }) => text)).toEqual(bikes.headlines);
     expect(list('BUSINESS_NAME')).toMatchObject([{ text: 'Bike shop', imageUrl: null, assetGroupName: '' }]);
     expect(list('CALL')).toMatchObject([{ text: '+4722000000', imageUrl: null }]);
-    // The same image twice is one asset, and the logo is also the square image.
+    // An image that is sent twice is one asset, and the logo is also the square image.
     expect(list('MARKETING_IMAGE')).toHaveLength(1);
     expect(list('LOGO')[0]?.imageUrl).toBe(list('SQUARE_MARKETING_IMAGE')[0]?.imageUrl);
     expect(list('SQUARE_MARKETING_IMAGE')).toMatchObject([
@@ -248,7 +248,7 @@ describe('findByName, read and list', () => {
     ]);
   });
 
-  it('are unavailable if one part can not be read', async () => {
+  it('are unavailable if one part cannot be read', async () => {
     const { customerId, campaignId } = await newCampaign('SMART');
     for (const after of [0, 1, 2, 3]) {
       sandbox.setFaults({ call: 'search', fault: 'error_before', times: 1, after });
@@ -309,7 +309,7 @@ const listKeywordThemes = async (customerId: string) =>
     .sort();
 
 describe('update', () => {
-  /** Applies a change, and then again: the second time there is nothing to send. */
+  /** Applies a change twice. The second time, there is nothing to send. */
   async function update(type: 'SMART' | 'PERFORMANCE_MAX', ...changes: CampaignChange[]) {
     const { customerId, campaignId } = await newCampaign(type);
     for (const change of changes) {
@@ -406,7 +406,7 @@ describe('update', () => {
     });
   });
 
-  it('is unavailable, and sends nothing, if the campaign can not be read', async () => {
+  it('is unavailable, and sends nothing, if the campaign cannot be read', async () => {
     const { customerId, campaignId } = await newCampaign('PERFORMANCE_MAX');
     for (const after of [0, 1, 2]) {
       sandbox.setFaults({ call: 'search', fault: 'drop_before', times: 1, after });

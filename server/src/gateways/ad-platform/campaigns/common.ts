@@ -1,4 +1,5 @@
-// Owns what campaigns of all types are created with: the budget's and the campaign's temporary names, dates and locations. Pure.
+// The fields that all campaign types are created with: the temporary names of the budget and the campaign, dates
+// and locations. Pure.
 import type { NewCampaign } from '../campaign.ts';
 import type { Json } from '../json.ts';
 import type { Operation } from '../mutate.ts';
@@ -7,13 +8,13 @@ import { endOfDay, type NameOf, startOfDay } from './names.ts';
 export const temporaryBudget = (nameOf: NameOf): string => nameOf('campaignBudgets', -1);
 export const temporaryCampaign = (nameOf: NameOf): string => nameOf('campaigns', -2);
 
-/** What both types of campaigns have. */
+/** The fields that both campaign types have. */
 export const commonFields = (nameOf: NameOf, campaign: NewCampaign): Json => ({
   resourceName: temporaryCampaign(nameOf),
   name: campaign.name,
   status: 'PAUSED',
   campaignBudget: temporaryBudget(nameOf),
-  // An undeclared campaign can block all changes of the account.
+  // A campaign without this declaration can block all changes in the account.
   containsEuPoliticalAdvertising: campaign.euPoliticalAdvertising,
   ...(campaign.startDate !== undefined && { startDateTime: startOfDay(campaign.startDate) }),
   ...(campaign.endDate !== undefined && { endDateTime: endOfDay(campaign.endDate) }),

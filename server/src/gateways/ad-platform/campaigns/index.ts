@@ -1,4 +1,4 @@
-// Owns what can be asked of campaigns at the ad platform (../campaign.ts).
+// The operations on the ad platform's campaigns (../campaign.ts).
 import type { Calls } from '../calls.ts';
 import type { PlatformCampaigns } from '../campaign.ts';
 import { type MutateOptions, mutate } from '../mutate.ts';

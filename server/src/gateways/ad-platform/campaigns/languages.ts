@@ -1,4 +1,4 @@
-// Owns the platform's names for languages: its own code, and the id of its language constant.
+// The platform's language codes, and the ids of its language constants.
 
 const languages: Readonly<Record<string, { readonly code: string; readonly id: number }>> = {
   en: { code: 'en', id: 1000 },
@@ -21,6 +21,6 @@ const languages: Readonly<Record<string, { readonly code: string; readonly id: n
 
 export function findLanguage(code: string): { readonly code: string; readonly id: number } {
   const language = languages[code];
-  if (language === undefined) throw new Error(`the ad platform has no language ${code}`);
+  if (language === undefined) throw new Error(`the ad platform does not support the language ${code}`);
   return language;
 }

@@ -1,4 +1,5 @@
-// Owns the operations that create a Performance Max campaign: budget, campaign, criteria, assets, its asset group and signals. Pure.
+// The operations that create a Performance Max campaign: budget, campaign, criteria, assets, asset group and
+// signals. Pure.
 import type { NewCampaign } from '../campaign.ts';
 import type { Operation } from '../mutate.ts';
 import { collectAssets, linkToCampaign, linkToGroup, toImageAsset, toTextAsset } from './assets.ts';
@@ -43,15 +44,15 @@ export function createPerformanceMax(nameOf: NameOf, campaign: NewCampaign): Ope
   ];
 }
 
-/** Names of campaigns can be longer. */
+/** Shorter than the limit for campaign names. */
 const maxGroupName = 128;
 
 const performanceMax = {
   advertisingChannelType: 'PERFORMANCE_MAX',
   maximizeConversions: {},
-  // Business name and logo belong to the campaign.
+  // The business name and logo belong to the campaign.
   brandGuidelinesEnabled: true,
-  // Otherwise the platform sends visitors to pages of its choice, and not to the landing page that we list.
+  // Otherwise the platform could send visitors to other pages instead of our landing page.
   assetAutomationSettings: [
     { assetAutomationType: 'FINAL_URL_EXPANSION_TEXT_ASSET_AUTOMATION', assetAutomationStatus: 'OPTED_OUT' },
   ],

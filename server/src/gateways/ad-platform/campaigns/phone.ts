@@ -1,6 +1,6 @@
-// Owns the country of a telephone number, which the platform wants beside the number (calling codes of ITU-T E.164).
+// A telephone number's country, which the platform requires with the number (ITU-T E.164 calling codes).
 
-/** Calling codes with their country. Of a code that several countries share, the largest one. */
+/** Calling codes with their country. A code shared by several countries maps to the largest of them. */
 const countries =
   '1US 20EG 211SS 212MA 213DZ 216TN 218LY 220GM 221SN 222MR 223ML 224GN 225CI 226BF 227NE 228TG 229BJ 230MU 231LR 232SL 233GH 234NG 235TD 236CF 237CM 238CV 239ST 240GQ 241GA 242CG 243CD 244AO 245GW 246IO 248SC 249SD 250RW 251ET 252SO 253DJ 254KE 255TZ 256UG 257BI 258MZ 260ZM 261MG 262RE 263ZW 264NA 265MW 266LS 267BW 268SZ 269KM 27ZA 290SH 291ER 297AW 298FO 299GL 30GR 31NL 32BE 33FR 34ES 350GI 351PT 352LU 353IE 354IS 355AL 356MT 357CY 358FI 359BG 36HU 370LT 371LV 372EE 373MD 374AM 375BY 376AD 377MC 378SM 380UA 381RS 382ME 383XK 385HR 386SI 387BA 389MK 39IT 40RO 41CH 420CZ 421SK 423LI 43AT 44GB 45DK 46SE 47NO 48PL 49DE 500FK 501BZ 502GT 503SV 504HN 505NI 506CR 507PA 508PM 509HT 51PE 52MX 53CU 54AR 55BR 56CL 57CO 58VE 590GP 591BO 592GY 593EC 594GF 595PY 596MQ 597SR 598UY 599CW 60MY 61AU 62ID 63PH 64NZ 65SG 66TH 670TL 672NF 673BN 674NR 675PG 676TO 677SB 678VU 679FJ 680PW 681WF 682CK 683NU 685WS 686KI 687NC 688TV 689PF 690TK 691FM 692MH 7RU 81JP 82KR 84VN 850KP 852HK 853MO 855KH 856LA 86CN 880BD 886TW 90TR 91IN 92PK 93AF 94LK 95MM 960MV 961LB 962JO 963SY 964IQ 965KW 966SA 967YE 968OM 970PS 971AE 972IL 973BH 974QA 975BT 976MN 977NP 98IR 992TJ 993TM 994AZ 995GE 996KG 998UZ';
 
@@ -8,7 +8,7 @@ const countryByCode = new Map(
   countries.split(' ').map((entry) => [entry.replace(/\D+$/, ''), entry.replace(/^\d+/, '')]),
 );
 
-/** For a number in the form of E.164. A code that no country has is left to the platform to refuse. */
+/** Takes a number in E.164 format. The platform is left to refuse a code that belongs to no country. */
 export function toPlatformPhone(number: string): { readonly countryCode: string; readonly phoneNumber: string } {
   const digits = number.slice(1);
   const code = [3, 2, 1].map((length) => digits.slice(0, length)).find((each) => countryByCode.has(each)) ?? '';

@@ -1,4 +1,4 @@
-// Owns reading campaigns: the campaign with its budget, and then where it is shown, where it leads, and its review.
+// Reads campaigns: first the campaign with its budget, then its locations, landing page and review.
 import type { Calls } from '../calls.ts';
 import type { CampaignMetrics, PlatformCampaign, PlatformCampaignType } from '../campaign.ts';
 import { asArray, asText, type Json } from '../json.ts';
@@ -28,7 +28,7 @@ export async function findCampaigns(
   return found.outcome === 'read' ? { ...found, result: found.result.campaigns } : found;
 }
 
-/** The platform keeps what was removed, and lists it. */
+/** The platform keeps and lists removed resources, so queries must exclude them. */
 export const isKept = (resource: string): string => `${resource}.status != 'REMOVED'`;
 
 export async function readCampaign(
@@ -41,13 +41,13 @@ export async function readCampaign(
   return found.outcome === 'read' ? { ...found, result: found.result.campaigns[0] ?? null } : found;
 }
 
-/** Ids come from the platform, and from our own tables: anything else must not become part of a query. */
+/** Ids come from the platform and from our own tables. Anything else must be kept out of queries. */
 export function isCampaign(campaignId: string): string {
-  if (!/^\d{1,20}$/.test(campaignId)) throw new Error('the id of a campaign at the ad platform has only digits');
+  if (!/^\d{1,20}$/.test(campaignId)) throw new Error('a platform campaign id must contain only digits');
   return `campaign.id = ${campaignId}`;
 }
 
-/** The details are read once for all campaigns, and only for the types that were found. */
+/** Reads the details once for all campaigns, and only for the types found. */
 async function readCampaigns(
   calls: Calls,
   customerId: string,

@@ -1,4 +1,4 @@
-// Owns reading what people searched for. The platform has a view for each kind of campaign.
+// Reads the terms that people searched for. The platform has a view for each kind of campaign.
 import type { Calls } from '../calls.ts';
 import type { SearchTerm, SearchTermSource } from '../campaign.ts';
 import type { Reading } from '../outcome.ts';
@@ -8,7 +8,7 @@ import { toMetrics } from './read.ts';
 
 interface View {
   readonly name: string;
-  /** In rows. */
+  /** The view's name in rows. */
   readonly field: string;
   readonly metrics: string;
   readonly condition?: string;
@@ -22,14 +22,14 @@ const views: Readonly<Record<SearchTermSource, View>> = {
     name: 'campaign_search_term_view',
     field: 'campaignSearchTermView',
     metrics: `${commonMetrics}, metrics.conversions`,
-    // It also has search campaigns, which would be counted twice.
+    // The view also includes search campaigns, which would be counted twice.
     condition: "campaign.advertising_channel_type = 'PERFORMANCE_MAX'",
   },
-  // This view knows no conversions.
+  // This view has no conversions.
   smart: { name: 'smart_campaign_search_term_view', field: 'smartCampaignSearchTermView', metrics: commonMetrics },
 };
 
-/** A row is a term of an ad group: a term can have several. */
+/** A row is a term in one ad group, so a term can have several rows. */
 const maxTerms = 10_000;
 
 export async function listSearchTerms(

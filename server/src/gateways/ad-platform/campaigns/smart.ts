@@ -1,4 +1,5 @@
-// Owns the operations that create a Smart campaign: budget, campaign, settings, themes, locations and its one ad. Pure.
+// The operations that create a Smart campaign: budget, campaign, settings, themes, locations and its single ad.
+// Pure.
 import type { NewCampaign } from '../campaign.ts';
 import type { Operation } from '../mutate.ts';
 import { commonFields, locationOperations, temporaryBudget, temporaryCampaign } from './common.ts';
@@ -20,7 +21,7 @@ export function createSmart(nameOf: NameOf, campaign: NewCampaign): Operation[] 
   return [
     { campaignBudgetOperation: { create: budget } },
     { campaignOperation: { create: { ...commonFields(nameOf, campaign), ...type } } },
-    // The platform makes the settings with the campaign, under the same id.
+    // The platform creates the settings together with the campaign, under the same id.
     updateSetting(nameOf('smartCampaignSettings', -2), {
       finalUrl: campaign.landingPage,
       businessName: campaign.businessName,
@@ -47,7 +48,7 @@ export function createSmart(nameOf: NameOf, campaign: NewCampaign): Operation[] 
   ];
 }
 
-/** The ad of a Smart campaign has exactly as many. */
+/** A Smart campaign's ad has exactly this many texts. */
 export const smartHeadlines = 3;
 export const smartDescriptions = 2;
 

@@ -1,5 +1,5 @@
-// Owns changing a campaign: reads what it has, and sends the difference in one request. What is added comes before what is removed,
-// because a campaign must never have too little.
+// Changes a campaign. The current state is read, and the difference is sent in one request. Additions come before
+// removals, because a campaign must never have too few items.
 import type { Calls } from '../calls.ts';
 import type { CampaignChange, SendOptions } from '../campaign.ts';
 import { asArray, asText } from '../json.ts';
@@ -33,20 +33,20 @@ export async function updateCampaign(
   if (found.outcome !== 'read') return found;
   const [row] = found.result;
   if (row === undefined)
-    return refused('mutateError.RESOURCE_NOT_FOUND', 'The account has no such campaign.', found.requestId);
+    return refused('mutateError.RESOURCE_NOT_FOUND', 'The campaign does not exist in this account.', found.requestId);
   if (getText(row, 'campaign', 'status') === 'REMOVED')
-    return refused(removedResource, 'The campaign is removed.', found.requestId);
+    return refused(removedResource, 'The campaign has been removed.', found.requestId);
   const campaign: Target = { row, customerId, campaignId, isSmart: readChannel(row) === 'SMART' };
   const planned = await plan(run, campaign, change);
   if (planned.outcome !== 'read') return planned;
   const operations = planned.result;
   if (operations === undefined)
-    return refused('not_applicable', 'Campaigns of this type do not have this field.', planned.requestId);
+    return refused('not_applicable', 'This field is not available for this campaign type.', planned.requestId);
   if (operations.length === 0) return { outcome: 'applied', result: undefined, requestId: planned.requestId };
   return mutate(calls, customerId, operations, notAfter === undefined ? {} : { notAfter });
 }
 
-/** The platform's word for what is wanted of a removed campaign. */
+/** The platform's error for changes to a removed campaign. */
 export const removedResource = 'contextError.OPERATION_NOT_PERMITTED_FOR_REMOVED_RESOURCE';
 
 type Run = (query: string) => Promise<Reading<readonly Row[]>>;
@@ -66,7 +66,7 @@ const refused = (code: string, message: string, requestId: string | null): Chang
   requestId,
 });
 
-/** What has to be sent. Undefined if a campaign of this type does not have the field. */
+/** The operations to send. Undefined if this campaign type does not have the field. */
 function plan(run: Run, campaign: Target, change: CampaignChange): Promise<Reading<Operation[] | undefined>> {
   switch (change.field) {
     case 'name':
@@ -108,7 +108,7 @@ function planOwnField(
   const field = isName ? 'name' : 'endDateTime';
   const value = isName || change.value === '' ? change.value : endOfDay(change.value);
   if (getText(row, 'campaign', field) === value) return [];
-  // A field that the mask names and the resource does not have is cleared.
+  // A field that is in the mask but not in the resource is cleared.
   const fields = value === '' ? {} : { [field]: value };
   return [{ campaignOperation: { update: { resourceName, ...fields }, updateMask: field } }];
 }
@@ -142,7 +142,7 @@ async function planFinalUrls(run: Run, { campaignId }: Target, value: string): P
   );
 }
 
-/** The asset groups of a campaign, the oldest first. */
+/** Selects a campaign's asset groups, oldest first. */
 export const groupQuery = (campaignId: string): string =>
   `SELECT asset_group.id, asset_group.final_urls FROM asset_group WHERE ${isCampaign(campaignId)} AND ${isKept('asset_group')} ORDER BY asset_group.id`;
 
@@ -190,7 +190,7 @@ async function planSearchThemes(run: Run, { campaignId }: Target, wanted: readon
     ),
   ]);
   if (signals.outcome !== 'read') return signals;
-  // Other signals, such as audiences, stay.
+  // Other signals, such as audiences, are kept.
   const themes = signals.result.filter((row) => getText(row, 'assetGroupSignal', 'searchTheme', 'text') !== '');
   return map(groups, (rows) =>
     rows.flatMap((row) => {
@@ -258,7 +258,7 @@ async function planTexts(run: Run, { campaignId, customerId }: Target, texts: Te
   });
 }
 
-/** What is attached to the asset groups of a campaign. */
+/** Selects the assets attached to a campaign's asset groups. */
 export const linkQuery = (campaignId: string): string =>
   `SELECT asset_group_asset.asset_group, asset_group_asset.field_type, asset.name, asset.text_asset.text FROM asset_group_asset WHERE ${isCampaign(campaignId)} AND ${isKept('asset_group_asset')}`;
 
@@ -271,7 +271,7 @@ function map(found: Reading<readonly Row[]>, toOperations: (rows: readonly Row[]
   return found.outcome === 'read' ? { ...found, result: toOperations(found.result) } : found;
 }
 
-/** Creates what is wanted and missing, then removes what is not wanted. */
+/** Creates missing items, then removes unwanted ones. */
 function compare(
   rows: readonly Row[],
   wanted: readonly string[],

@@ -1,4 +1,4 @@
-// Owns doing what a person would do in a page.
+// Performs a person's actions on a page.
 import type { ElementHandle, Locator, Page, Response } from 'playwright-core';
 import { evaluateCheck } from './checks.ts';
 import { forActions, locateByRole } from './find.ts';
@@ -15,11 +15,11 @@ const done = { outcome: 'done', target: null, found_by: null, now: null, confirm
 const notPossible = (why: string): ActionOutcome => ({ outcome: 'not_possible', why });
 
 export interface ActionView extends Places {
-  /** The address of the app. */
+  /** The app's address. */
   readonly home: URL;
-  /** How long an element is looked for, and waited for until it can be used. */
+  /** How long to search for an element, and how long to wait until it can be used. */
   readonly actionMs: number;
-  /** Questions of the browser are answered with Cancel, until the next action. */
+  /** Answers the browser's questions with Cancel until the next action. */
   refuseQuestions(): void;
 }
 
@@ -37,14 +37,16 @@ export async function performAction(view: ActionView, action: PageAction): Promi
       return resize(view.page, action.width, action.height);
     case 'wait': {
       const { holds, seen, target } = await evaluateCheck(view, action.check, waitMs);
-      return holds ? { ...done, target } : notPossible(`It did not happen within ${waitMs / 1000} s. Seen: ${seen}`);
+      return holds
+        ? { ...done, target }
+        : notPossible(`The condition was not met within ${waitMs / 1000} s. Seen: ${seen}`);
     }
   }
 }
 
 async function openPath(page: Page, path: string, home: URL): Promise<ActionOutcome> {
   const url = resolvePath(path, home);
-  if (url === undefined) return notPossible(`Only pages of the app itself can be opened, such as ${home.pathname}.`);
+  if (url === undefined) return notPossible(`Only the app's own pages can be opened, such as ${home.pathname}.`);
   let status: number | undefined;
   const note = (response: Response) => {
     if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) status = response.status();
@@ -54,8 +56,9 @@ async function openPath(page: Page, path: string, home: URL): Promise<ActionOutc
     await page.goto(url.href, { waitUntil: 'domcontentloaded', timeout: openMs });
     return done;
   } catch (error) {
-    if (status === 204 || status === 205) return notPossible('There is no page at this address: its answer is empty.');
-    // The page itself went on to another one while it loaded.
+    if (status === 204 || status === 205)
+      return notPossible('There is no page at this address. The response is empty.');
+    // The page redirected to another page while it was loading.
     if (/interrupted by another navigation|net::ERR_ABORTED/.test(String(error))) return done;
     return notPossible(explain(error));
   } finally {
@@ -63,7 +66,10 @@ async function openPath(page: Page, path: string, home: URL): Promise<ActionOutc
   }
 }
 
-/** An app that is not at the root of its origin has its paths below its own. Undefined for other origins and schemes. */
+/**
+ * If the app is not at its origin's root, paths are resolved below the app's own path. Returns undefined for other
+ * origins and schemes.
+ */
 function resolvePath(path: string, home: URL): URL | undefined {
   const folder = home.pathname.replace(/[^/]*$/, '');
   const isAbsolute = path.startsWith('/') && !path.startsWith('//');
@@ -75,7 +81,7 @@ function resolvePath(path: string, home: URL): URL | undefined {
 async function typeText(view: ActionView, action: PageAction & { action: 'type' }): Promise<ActionOutcome> {
   if (action.text.length > maxTypedLength) return notPossible(`At most ${maxTypedLength} characters can be typed.`);
   return actOn(view, action, async (locator, timeout, isAsRecorded) => {
-    // A secret is only for the very element that was looked at: its page may be another one a moment later.
+    // A secret is typed only into the exact element that was checked, because the page may have changed since.
     const field = action.secret ? await findSecretField(view, locator, isAsRecorded, timeout) : locator;
     await field.fill(action.text, { timeout });
     if (action.submit) await field.press('Enter', { timeout });
@@ -91,13 +97,13 @@ async function findSecretField(
   const field = await locator.elementHandle({ timeout });
   const frame = await field.ownerFrame();
   if (URL.parse(frame?.url() ?? '')?.origin !== home.origin)
-    throw new Error('The password can only be typed on the app itself. Open one of its pages first.');
+    throw new Error("The password can only be typed on the app's own pages. Open one of them first.");
   if (!isAsRecorded && !(await field.evaluate(isPasswordField)))
     throw new Error('The password can only be typed into a password field.');
   return field;
 }
 
-/** Lists that a page draws itself open with a click and have elements with the role of an option. */
+/** A list drawn by the page itself opens with a click, and its entries have the role `option`. */
 async function selectOption(locator: Locator, option: string, timeout: number): Promise<void> {
   if (await locator.evaluate(isSelect, undefined, { timeout })) {
     await locator.selectOption(option, { timeout });
@@ -111,7 +117,7 @@ async function resize(page: Page, width: number, height: number): Promise<Action
   for (const [name, value] of Object.entries({ width, height })) {
     const [min, max] = name === 'width' ? sizes.width : sizes.height;
     if (!Number.isInteger(value) || value < min || value > max)
-      return notPossible(`The ${name} must be from ${min} to ${max} px.`);
+      return notPossible(`The ${name} must be between ${min} and ${max} px.`);
   }
   await page.setViewportSize({ width, height });
   return done;
@@ -129,7 +135,7 @@ async function actOn(
   try {
     const isAsRecorded = found_by === null || found_by === 'role_and_name';
     if (!isAsRecorded && !confirms) view.refuseQuestions();
-    // However long it took to find it: a busy machine is not an element that can't be used.
+    // Uses a new time limit, because on a busy machine the search may have used up the first.
     await act(locator, Math.max(1_000, view.actionMs), isAsRecorded);
   } catch (error) {
     return notPossible(explain(error));
@@ -137,17 +143,17 @@ async function actOn(
   return { ...done, target, found_by, now };
 }
 
-/** In the log of Playwright's errors, the last reason is why it did not succeed. */
+/** Why actions fail, as patterns for Playwright's error log. The first matching pattern is used. */
 const reasons: readonly (readonly [RegExp, string])[] = [
-  [/Download is starting/, 'There is no page at this address, but a file. Tests download none.'],
+  [/Download is starting/, 'This address serves a file, not a page. Tests do not download files.'],
   [/did not find some options/, 'The list has no such option.'],
   [/not an <input>|not an? <select>|Cannot type text|not a <select>/, 'Nothing can be entered into this element.'],
-  [/Malformed value/, 'The field does not accept a value in this form.'],
+  [/Malformed value/, 'The field does not accept a value in this format.'],
   [/element is not enabled/, 'The element is disabled.'],
   [/element is not editable/, 'The field is read-only.'],
   [/(<[^>]{1,80}>).*intercepts pointer events/, 'Another element covers it: '],
-  [/element is outside of the viewport/, 'The element is outside of the window.'],
-  [/element is not stable/, 'The element does not stop moving.'],
+  [/element is outside of the viewport/, 'The element is outside the window.'],
+  [/element is not stable/, 'The element keeps moving.'],
   [/element is not visible/, 'The element is not visible.'],
   [/element was detached|not attached/, 'The element was removed from the page.'],
 ];

@@ -1,4 +1,4 @@
-// Owns evaluating checks: until they hold, or the deadline has passed.
+// Evaluates checks until they hold or the deadline has passed.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Frame, Locator, Page } from 'playwright-core';
 import {
@@ -21,9 +21,9 @@ import type { Check, CheckOutcome, FoundBy, Place, Target } from './types.ts';
 const maxSeenLength = 300;
 const pollMs = 20;
 const evaluateMs = 5_000;
-/** What was there before the last action may still be shown until its effect is. */
+/** A short time, in which the page can react to the last action. */
 const rest = { quietMs: 100, maxMs: 3_000 };
-/** What must not be there could still come, by a timer or a slow answer. */
+/** A longer time, because something that must be absent could still appear after a timer or a slow response. */
 const longRest = { quietMs: 500, maxMs: Number.POSITIVE_INFINITY };
 
 export async function evaluateCheck(view: Places, check: Check, timeoutMs: number): Promise<CheckOutcome> {
@@ -46,7 +46,7 @@ const canHoldTooEarly = ({ kind }: Check): boolean => ['hidden', 'no_text', 'fit
 
 const explainError = (error: Error): CheckOutcome => ({
   holds: false,
-  seen: `The page could not be looked at: ${error.message.split('\n')[0]}`,
+  seen: `The page could not be inspected: ${error.message.split('\n')[0]}`,
   target: null,
 });
 
@@ -112,7 +112,8 @@ async function lookAtRef(view: Places, place: Place): Promise<Presence> {
 async function lookFor(view: Places, target: Target, features: readonly FoundBy[]): Promise<Presence> {
   const locators = listFrames(view.page).map((frame) => locate(frame, target, 'role_and_name'));
   if (await isAnyVisible(locators)) return { isVisible: true, target, name: nameTarget(target) };
-  // A part without a name is the page's layout. One with a name, such as a dialog, is what the check is about.
+  // An unnamed part of the page is only layout, so the element may have moved to a different one. A named part, such as
+  // a dialog, is what the check is about.
   const mayMove = features.includes('elsewhere') && parseContainer(target.within)?.name === null;
   const moved = mayMove ? await locateNow(view, { target }, ['elsewhere']) : undefined;
   const now = moved?.outcome === 'found' ? (moved.now ?? target) : undefined;
@@ -148,13 +149,13 @@ async function checkText(
 async function readVisibleText(of: Page | Locator): Promise<string> {
   if (!('frames' in of)) return of.evaluate(readText, undefined, { timeout: evaluateMs });
   const frames = listFrames(of);
-  // One message to the browser, where a function of ours takes several.
+  // This takes one message to the browser. Our own function would take several.
   const read = (frame: Frame) => frame.innerText('body', { timeout: evaluateMs }).catch(() => '');
   const texts = await Promise.all(frames.map(read));
   return texts.join('\n');
 }
 
-/** A number is not part of a longer one: "8.50" is not in "18.50", nor "1 order" in "11 orders". */
+/** A number does not match within a longer number: "8.50" is not in "18.50", nor "1 order" in "11 orders". */
 function hasText(seen: string, text: string): boolean {
   const wanted = normalize(text);
   const before = /^\d/.test(wanted) ? String.raw`(?<!\d[.,'’]?)` : '';
@@ -164,7 +165,7 @@ function hasText(seen: string, text: string): boolean {
 
 const normalize = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().toLocaleLowerCase('en');
 
-/** What is around the text, if it is there; otherwise how the text begins. */
+/** Returns the text with its surroundings if it was found, and the start of the page's text otherwise. */
 function describeText(seen: string, text: string): string {
   const line = seen.replaceAll(/\s+/g, ' ').trim();
   const at = line.toLocaleLowerCase('en').indexOf(normalize(text));

@@ -1,5 +1,5 @@
-// Owns where the page of a session may connect to: the app's own origin and those that it needs, and public addresses. Each
-// name is resolved once per session, so that a name that changes its address leads nowhere else.
+// Decides where a session's page may connect to: the app's own origin, the origins that it needs, and public addresses.
+// Each name is resolved once per session, so changing a name's address later can't redirect it to another host.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -7,25 +7,25 @@ import { type Endpoint, hostOf, isPublic, isSameAddress } from '../../../kit/out
 import { type DnsClient, resolve, systemDns } from '../../../kit/outbound/resolve.ts';
 import { portOf, vetUrl } from '../../../kit/outbound/url.ts';
 
-/** Undefined address: the name has none, or could not be resolved. */
+/** `address` is undefined if the name has no address or could not be resolved. */
 export type Destination = { readonly address: string | undefined } | 'blocked';
 
 export interface Destinations {
   find(endpoint: Endpoint): Promise<Destination>;
-  /** Whether a request to the host and port of this URL was blocked. */
+  /** Whether a request to this URL's host and port was blocked. */
   isBlocked(url: URL): boolean;
-  /** Such as `localhost:5432`. */
+  /** Example entry: `localhost:5432`. */
   listBlocked(): readonly string[];
 }
 
 const maxHosts = 500;
 const maxBlockedListed = 20;
 
-/** `origins` may have private addresses: their host and port are exactly those of Plinth's own pages. */
+/** `origins` may have private addresses, because their host and port must match exactly. */
 export function createDestinations(origins: readonly string[], openDns: () => DnsClient = systemDns): Destinations {
   const allowed = new Set(origins.map((origin) => keyOf(endpointOf(new URL(origin)))));
   const found = new Map<string, Promise<Destination>>();
-  /** By host, for all its ports. */
+  /** Each host's addresses, for all its ports. */
   const resolved = new Map<string, Promise<readonly string[] | undefined>>();
   const blocked = new Set<string>();
 
@@ -68,7 +68,10 @@ export const endpointOf = (url: URL): Endpoint => ({ host: hostOf(url), port: po
 
 const keyOf = ({ host, port }: Endpoint): string => `${host.toLowerCase()}:${port}`;
 
-/** As this machine resolves it, with its hosts file. Names below `localhost` mean this machine, as browsers have it. */
+/**
+ * Resolves the name as this machine does, using its hosts file. Names ending in `.localhost` resolve to this machine,
+ * as in browsers.
+ */
 async function findOwnAddress(host: string): Promise<string | undefined> {
   if (host === 'localhost' || host.endsWith('.localhost')) return '127.0.0.1';
   if (isIP(host) !== 0) return host;
@@ -76,7 +79,9 @@ async function findOwnAddress(host: string): Promise<string | undefined> {
   return first?.address;
 }
 
-/** A public address of this machine itself leads to services that a firewall hides from everybody else. */
+/**
+ * Excludes this machine's own public addresses, because they lead to services that a firewall hides from everyone else.
+ */
 function isForeign(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   return isPublic(address) && !own.some((each) => isSameAddress(each.address, address));

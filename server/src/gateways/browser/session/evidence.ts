@@ -1,5 +1,5 @@
-// Owns what is noted about a page while it is used: errors, failed requests and what we answered for a person. What only says
-// that we refused a request is no fault of the page.
+// The evidence collected while a page is used: errors, failed requests, and our answers to the page's dialogs.
+// Errors caused only by blocked requests are not the page's fault.
 import type { BrowserContext, ConsoleMessage, Request, Response } from 'playwright-core';
 import type { Destinations } from './destinations.ts';
 import { watchRepeats } from './repeats.ts';
@@ -7,10 +7,10 @@ import type { Evidence, NetworkFailure, PageMessage } from './types.ts';
 
 export interface EvidenceCollector {
   beginStep(number: number): void;
-  /** Something is done in the page now. */
+  /** Marks the start of an action on the page. */
   beginAction(): void;
   note(text: string): void;
-  /** A limit of the network was reached. */
+  /** Records that a network limit was reached. */
   noteLimit(limit: string): void;
   build(): Evidence;
 }
@@ -51,11 +51,11 @@ export function collectEvidence(
   function addFailure(request: Request, status: number | null, reason: string): void {
     const url = URL.parse(request.url());
     if (url === null || !/^https?:$/.test(url.protocol) || destinations.isBlocked(url)) return;
-    if (url.pathname === '/favicon.ico') return; // browsers ask for it, not pages
+    if (url.pathname === '/favicon.ico') return; // requested by browsers, not by pages
     const failure = { url: showUrl(request.url()), method: request.method(), status, reason, step };
     const key = JSON.stringify([failure.method, failure.url, reason]);
     const known = failures.get(key);
-    // What is often harmless must not take the room of what is not.
+    // Failures that are often harmless must not take up the entries for other failures.
     const alike = failures.values().filter((each) => isRefusal(each.failure) === isRefusal(failure));
     if (known !== undefined) known.count += 1;
     else if ([...alike].length < maxEntries) failures.set(key, { failure, count: 1 });
@@ -64,7 +64,7 @@ export function collectEvidence(
 
   context.on('console', (message: ConsoleMessage) => {
     if (!['error', 'assert'].includes(message.type())) return;
-    // Failed requests are reported as such.
+    // Failed requests are reported separately.
     if (!message.text().startsWith('Failed to load resource')) addText(consoleErrors, message.text());
   });
   context.on('weberror', (webError) => {
@@ -76,7 +76,7 @@ export function collectEvidence(
   });
   context.on('requestfailed', (request: Request) => {
     const reason = request.failure()?.errorText ?? 'failed';
-    // The page itself, or one that took its place, no longer wanted the answer.
+    // The page no longer needed the response, or was replaced by another page.
     if (reason !== 'net::ERR_ABORTED') addFailure(request, null, reason);
   });
 
@@ -89,7 +89,7 @@ export function collectEvidence(
     note: (text) => add(notes, text),
     noteLimit(limit) {
       exhausted = true;
-      add(notes, `The session has used all its ${limit}: requests after that failed.`);
+      add(notes, `The session has used up its ${limit}. Later requests failed.`);
     },
     build: () => ({
       console_errors: [...consoleErrors],
@@ -117,9 +117,9 @@ const describeFailure = ({ failure, count }: Counted): NetworkFailure =>
 /**
  * With `10.0.0.5:80` blocked:
  *
- *   Access to fetch at 'http://10.0.0.5/a' from origin … has been blocked by CORS policy   about it
- *   TypeError: Failed to fetch                                                             about it, as far as one can tell
- *   TypeError: x is not a function                                                         not
+ *   Access to fetch at 'http://10.0.0.5/a' from origin … has been blocked by CORS policy   true
+ *   TypeError: Failed to fetch                                                             true (it names no address)
+ *   TypeError: x is not a function                                                         false
  */
 function isAboutRefusal(text: string, blocked: readonly string[]): boolean {
   if (blocked.length === 0) return false;

@@ -1,5 +1,5 @@
-// Owns finding a recorded element again: first as it was, then by one feature after the other, each of which must lead to
-// exactly one visible element.
+// Finds a recorded element again. It first searches for the element as recorded, then by one feature after
+// another. Each search must match exactly one visible element.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Frame, Locator, Page } from 'playwright-core';
 import { type Container, parseContainer } from './target.ts';
@@ -12,7 +12,7 @@ export interface FoundElement {
 
 export type Search = { readonly found: FoundElement } | { readonly found: undefined; readonly isAmbiguous: boolean };
 
-/** For an action, whose effect is checked afterwards. */
+/** The features for actions, whose effect is checked afterwards. */
 export const forActions: readonly FoundBy[] = [
   'role_and_name',
   'elsewhere',
@@ -22,28 +22,34 @@ export const forActions: readonly FoundBy[] = [
   'test_id',
   'only_such_role',
 ];
-/** For what a field or a part of the page contains: it may be renamed, but must be the same one. */
+/**
+ * The features for checking the contents of a field or a part of the page. The element may have been renamed, but must
+ * be the same.
+ */
 export const forContents: readonly FoundBy[] = ['role_and_name', 'elsewhere', 'label', 'placeholder', 'test_id'];
-/** As it was recorded. While a page is on its way, other features could lead to another element. */
+/** Matches only the element as recorded. While a page is loading, other features could match the wrong element. */
 export const asRecorded: readonly FoundBy[] = ['role_and_name'];
 
 const pollMs = 50;
 const maxFrames = 5;
-/** How much of the time that there is an element is looked for only as it was recorded. */
+/** The share of the available time during which only the element as recorded is searched for. */
 const patientPart = 0.6;
 
-/** What a search needs to know of the page. */
+/** What a search needs to know about the page. */
 export interface SearchView {
-  /** The page that is acted on. It may change meanwhile. */
+  /** The current page. It may change during a search. */
   readonly page: Page;
-  /** How long nothing was done in the page and the page has asked for nothing, 0 while it waits for an answer. */
+  /** The time since the page's last action or request, or 0 while it is waiting for a response. */
   readonly quietMs: number;
 }
 
-/** How much longer than the deadline a page that waits for an answer is waited for: a slow server is not a missing element. */
+/**
+ * The extra time after the deadline if the page is waiting for a response, because a slow server does not mean that the
+ * element is missing.
+ */
 const answerMs = 10_000;
 
-/** Whether there is no more to wait for. `deadline` 0: there never was. */
+/** Whether to stop waiting. A `deadline` of 0 means that there is nothing to wait for. */
 export const isOver = ({ quietMs }: SearchView, deadline: number): boolean => {
   const lateMs = performance.now() - deadline;
   return lateMs >= 0 && (quietMs > 0 || lateMs >= answerMs);
@@ -53,7 +59,7 @@ export const isPatient = (passedMs: number, timeoutMs: number): boolean => passe
 
 export const listFrames = (page: Page): Frame[] => page.frames().slice(0, maxFrames);
 
-/** Looks until there is one, or the deadline (as of `performance.now()`) has passed. */
+/** Searches until the element is found or the deadline (a `performance.now()` time) has passed. */
 export async function findTarget(
   view: SearchView,
   target: Target,
@@ -67,7 +73,7 @@ export async function findTarget(
     const tried = isPatient(now - startedAt, deadline - startedAt) ? asRecorded : features;
     const search = await searchOnce(view.page, target, tried, accept);
     if (search.found !== undefined && search.found.by !== 'role_and_name') {
-      // The recorded element may have appeared after it was looked for: it comes before one with a weaker feature.
+      // The recorded element may have appeared in the meantime, and takes precedence over a match by a weaker feature.
       const recorded = await searchOnce(view.page, target, asRecorded, accept);
       return recorded.found === undefined ? search : recorded;
     }
@@ -95,12 +101,12 @@ async function searchOnce(
   return { found: undefined, isAmbiguous };
 }
 
-/** None while the page is being replaced by another one. */
+/** Returns 0 while a different page is loading. */
 export const countElements = (locator: Locator): Promise<number> => locator.count().catch(() => 0);
 
 type Scope = Frame | Locator;
 
-/** Undefined if the target does not have the feature. */
+/** Returns undefined if the target does not have the feature. */
 export function locate(frame: Frame, target: Target, by: FoundBy): Locator | undefined {
   const container = parseContainer(target.within);
   if (by === 'elsewhere') {
@@ -112,7 +118,7 @@ export function locate(frame: Frame, target: Target, by: FoundBy): Locator | und
   return locateIn(isInPart ? part : frame, target, by);
 }
 
-/** All that may still be this element, under whichever name. */
+/** All elements that may be this one under a different name. */
 export function locateRemains(frame: Frame, target: Target): Locator[] {
   const container = parseContainer(target.within);
   const part = locateContainer(frame, container);
@@ -140,14 +146,17 @@ function locateIn(scope: Scope, target: Target, by: Exclude<FoundBy, 'elsewhere'
   }
 }
 
-/** What can have a label. Other elements with this name, such as the form around a field, are something else. */
+/**
+ * Only these elements can have a label. Other elements with the same name, such as the form around a field, are
+ * excluded.
+ */
 const fields = 'input, textarea, select, [contenteditable]';
 
-/** An element without a name is recognised by its text. */
+/** An element without a name is identified by its text. */
 const locateAsRecorded = (scope: Scope, { role, name, text }: Target): Locator =>
   name === '' && text !== null ? scope.getByText(text, { exact: true }) : locateByRole(scope, role, name);
 
-/** `role` comes from Playwright's own snapshot, or from a recording: a role that does not exist is found nowhere. */
+/** `role` comes from a Playwright snapshot or a recording. An unknown role matches nothing. */
 export const locateByRole = (scope: Scope, role: string, name: string | null): Locator =>
   scope.getByRole(role as Parameters<Frame['getByRole']>[0], name === null ? {} : { name, exact: true });
 
@@ -156,12 +165,12 @@ function locateContainer(frame: Frame, container: Container | undefined): Scope 
   return container.isItem ? locateItems(frame, container) : locateByRole(frame, container.role, container.name);
 }
 
-/** Those in which something has exactly this text: "Milk" is not in "Milkshake". */
+/** The items that contain an element with exactly this text. "Milk" does not match "Milkshake". */
 function locateItems(frame: Frame, { role, name }: Container): Locator {
   const items = locateByRole(frame, role, null);
   if (name === null) return items;
   const element = frame.getByText(name, { exact: true });
-  const ownText = frame.locator(`:text-is(${JSON.stringify(name)})`); // beside other elements: `<li>Milk <button>…`
+  const ownText = frame.locator(`:text-is(${JSON.stringify(name)})`); // a text beside elements: `<li>Milk <button>…`
   return items
     .filter({ has: element })
     .or(items.filter({ has: ownText }))

@@ -1,5 +1,5 @@
-// Owns the processes of sessions on this host: telling by their profile folder which session they belong to, and killing them,
-// also those that another process of Plinth left behind.
+// Sessions' processes on this host. The profile folder shows which session a process belongs to, so sessions that
+// another Plinth process left behind can also be killed.
 import { readlinkSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
@@ -8,10 +8,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { HostSession } from './types.ts';
 
 export const folderPrefix = 'plinth-session-';
-/** Short, because Chromium puts a socket into it, and the path of a socket has at most 107 characters. */
+/** Short, because Chromium creates a socket in this folder, and a socket's path has at most 107 characters. */
 export const profileOf = (id: string): string => join(tmpdir(), folderPrefix + id.replaceAll('-', ''));
 
-/** Names the host and its space of processes: two containers may have the same name, and don't see each other's. */
+/**
+ * Identifies the host and its PID namespace, because two containers can have the same name without seeing each other's
+ * processes.
+ */
 export function nameHost(): string {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -23,14 +26,14 @@ export function nameHost(): string {
 interface HostProcess {
   readonly pid: number;
   readonly group: number;
-  /** Undefined for most processes of a browser: they replace their command line and environment. */
+  /** Undefined for most of a browser's processes, because they replace their command line and environment. */
   readonly sessionId: string | undefined;
 }
 
 const pollMs = 20;
 const killedWithinMs = 5_000;
 
-/** The whole process group of a browser belongs to its session. */
+/** All processes in a browser's process group belong to the browser's session. */
 export async function listSessionsOnHost(): Promise<readonly HostSession[]> {
   const processes = await listProcesses();
   const idByGroup = new Map<number, string>();
@@ -43,12 +46,12 @@ export async function listSessionsOnHost(): Promise<readonly HostSession[]> {
   return [...found].map(([id, processIds]) => ({ id, processIds }));
 }
 
-/** Resolves when no process of the session is left. Throws if there still is one after 5 s. */
+/** Resolves when all of the session's processes have exited. Throws if any is still running after 5 s. */
 export async function killSessionOnHost(id: string): Promise<void> {
   await killUntilGone(async () => (await listSessionsOnHost()).find((session) => session.id === id)?.processIds ?? []);
 }
 
-/** As above for a browser that this process started, whose group is known. */
+/** Like `killSessionOnHost`, but for a browser that this process started, so its group is known. */
 export async function killProcessGroup(group: number): Promise<void> {
   kill(-group);
   await killUntilGone(async () => (await listProcesses()).filter((each) => each.group === group).map(({ pid }) => pid));
@@ -58,7 +61,7 @@ async function killUntilGone(list: () => Promise<readonly number[]>): Promise<vo
   const startedAt = performance.now();
   for (let left = await list(); left.length > 0; left = await list()) {
     if (performance.now() - startedAt > killedWithinMs)
-      throw new Error(`processes of a browser are still there after SIGKILL: ${left.join(', ')}`);
+      throw new Error(`browser processes are still running after SIGKILL: ${left.join(', ')}`);
     for (const pid of left) kill(pid);
     await wait(pollMs);
   }
@@ -68,11 +71,11 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has just exited. If not, it is still listed.
+    // The process has just exited. If it has not, the next listing includes it again.
   }
 }
 
-/** Zombies are left out: they wait only for their parent to read how they ended. */
+/** Excludes zombies, which are only waiting for their parent to read their exit status. */
 async function listProcesses(): Promise<HostProcess[]> {
   const pids = (await readdir('/proc').catch(unlessUnseen([]))).filter((name) => /^\d+$/.test(name));
   const processes = await Promise.all(pids.map(readProcess));
@@ -81,13 +84,16 @@ async function listProcesses(): Promise<HostProcess[]> {
 
 async function readProcess(pid: string): Promise<HostProcess | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(unlessUnseen(''));
-  // `1234 (chromium) S 1 1200 …`: the name in parentheses may contain anything.
+  // Example: `1234 (chromium) S 1 1200 …`. The name in parentheses may contain any character.
   const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (stat === '' || state === 'Z' || state === 'X') return undefined;
   return { pid: Number(pid), group: Number(group), sessionId: await readSessionId(pid) };
 }
 
-/** It has just exited, or belongs to somebody else. Any other error, such as too many open files, does not say that. */
+/**
+ * Errors meaning that the process has just exited or belongs to another user. Other errors, such as too many open
+ * files, are thrown.
+ */
 const unseen: ReadonlySet<unknown> = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
 const unlessUnseen =
   <Nothing>(nothing: Nothing) =>

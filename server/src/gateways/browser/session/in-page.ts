@@ -1,5 +1,5 @@
-// Owns the functions that run in a page. Each is sent as text, so it may use nothing from outside of itself. The page can change
-// what they see, but only to lie about itself.
+// The functions that run in a page. Each function is sent as text, so it can't use anything outside itself. A page
+// can falsify the results, but only those about itself.
 
 export interface ElementDetails {
   readonly label: string | null;
@@ -17,7 +17,10 @@ export interface Box {
   readonly height: number;
 }
 
-/** What these functions use of the DOM. The types of the whole DOM would make its names known to the server. */
+/**
+ * The part of the DOM that these functions use. The full DOM types would make the DOM's global names visible in all
+ * server code.
+ */
 export interface PageElement {
   readonly tagName: string;
   readonly type?: string;
@@ -57,7 +60,7 @@ export function readDetails(element: PageElement): ElementDetails {
   };
 }
 
-/** What a person would say that a field contains. A list has both the text and the value of what is selected. */
+/** A field's contents in words. A list has both its selection's text and its value. */
 export function readValues(element: PageElement): string[] {
   const checked = element.getAttribute('aria-checked');
   if (element.type === 'checkbox' || element.type === 'radio') return [element.checked ? 'checked' : 'not checked'];

@@ -1,5 +1,5 @@
-// Owns sessions in a real browser: opening them, one process each, and ending them. A browser that can't be opened is a return
-// value, not an exception.
+// Sessions in a real browser: opening them, each with its own browser process, and ending them. If a browser can't
+// be opened, the reason is returned, not thrown.
 import { createFairGate, GateClosed, type Leave } from '../../../kit/fair-gate.ts';
 import type { DnsClient } from '../../../kit/outbound/resolve.ts';
 import type { ChromiumSettings } from '../chromium.ts';
@@ -25,7 +25,7 @@ const unavailable = (reason: (OpenedSession & { outcome: 'unavailable' })['reaso
 /** Set by tests. */
 export interface SessionOptions {
   readonly openDns?: () => DnsClient;
-  /** How long an element is looked for, and waited for until it can be used. */
+  /** How long to search for an element, and how long to wait until it can be used. */
   readonly actionMs?: number;
 }
 
@@ -127,7 +127,7 @@ async function startSession(
   let evidence: EvidenceCollector | undefined;
   const proxy: SessionProxy = await startProxy(destinations, (limit) => evidence?.noteLimit(limit));
   const ending = createEnding(onFailure);
-  const cancel = () => void ending.close().catch(() => {}); // whoever opens the session is told below
+  const cancel = () => void ending.close().catch(() => {}); // the caller of `open` gets the error below
   try {
     const started = await launchBrowser(settings, id, proxy.port, signal, ending.crash);
     ending.onEnd(async () => {
@@ -151,7 +151,7 @@ async function startSession(
   }
 }
 
-/** The first reason counts: a browser that is killed by us also exits. */
+/** Only the first reason is kept, because killing the browser makes it exit as well. */
 function createEnding(onFailure: SessionSettings['onFailure']) {
   const { promise: gone, resolve: end } = Promise.withResolvers<'crashed' | 'closed'>();
   let [hasEnded, cleanUp, cleanedUp] = [false, async () => {}, undefined as Promise<void> | undefined];

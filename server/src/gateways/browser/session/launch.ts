@@ -1,5 +1,5 @@
-// Owns the browser of a session: a process of its own with an empty profile, driven by Playwright over our pipes, with our proxy
-// as its only network.
+// A session's browser: a separate process with an empty profile, driven by Playwright over our pipes, with our
+// proxy as its only network.
 import { mkdir } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import {
@@ -20,9 +20,9 @@ import { createTransport } from './transport.ts';
 export interface SessionBrowser {
   readonly browser: Browser;
   readonly processId: number;
-  /** Where Playwright may write. The browser can't read it. */
+  /** The folder where Playwright may write. The browser can't read it. */
   readonly artifacts: string;
-  /** Kills the browser with all its processes, and removes what it stored. */
+  /** Kills all of the browser's processes, and removes the data it stored. */
   stop(): Promise<void>;
 }
 
@@ -30,22 +30,22 @@ const flags = [
   '--no-startup-window',
   '--renderer-process-limit=6',
   '--js-flags=--max-old-space-size=256',
-  // A page behaves as one that a person looks at, also if another one covers it.
+  // Makes pages behave as if they were visible, even when another page covers them.
   '--disable-back-forward-cache',
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
-  // A page that hangs is noticed by us. Nobody is there to answer.
+  // We detect hanging pages ourselves, and there is no one to answer prompts.
   '--disable-hang-monitor',
   '--disable-popup-blocking',
   '--disable-prompt-on-repost',
-  // Pictures are the same on every machine, and cheap.
+  // Makes screenshots cheap, and identical on every machine.
   '--enable-features=CDPScreenshotNewSurface',
   '--force-color-profile=srgb',
   '--hide-scrollbars',
 ];
 
-/** `onExcess`: the page said more than is read. The connection has then been closed. */
+/** `onExcess` is called if the page sends more data than allowed. The connection is then closed. */
 export async function launchBrowser(
   settings: ChromiumSettings,
   id: string,
@@ -80,7 +80,7 @@ export async function launchBrowser(
       const transport = createTransport(toBrowser, fromBrowser, onExcess);
       const connected = chromium.connectOverCDP(transport, { artifactsDir: artifacts, timeout: 0 });
       const browser = await waitUntilStarted(child, connected, signal);
-      if (child.pid === undefined) throw new NotStarted('Chromium has no process');
+      if (child.pid === undefined) throw new NotStarted('The Chromium process did not start');
       return { browser, processId: child.pid, artifacts, stop };
     } catch (error) {
       await stop();

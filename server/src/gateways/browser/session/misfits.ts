@@ -1,10 +1,10 @@
-// Owns finding what does not fit the window. All of it runs in the page: the functions are sent together, as one text, so they may use
-// each other and nothing else.
+// Finds elements that do not fit the window. All of this code runs in the page. The functions are sent together
+// as one text, so they can use each other and nothing else.
 import type { Box, PageElement } from './in-page.ts';
 
 const maxMisfits = 5;
 
-/** What does not fit the window, in words: empty if everything does. */
+/** Describes the elements that do not fit the window. Empty if everything fits. */
 function findMisfits(root: PageElement, max: number): string[] {
   const width = root.clientWidth;
   const misfits = root.scrollWidth > width + 1 ? [describeWidth(root, width)] : [];
@@ -33,9 +33,9 @@ function describeControl(control: PageElement, width: number): string | undefine
   if (!isShown(control, box) || control.type === 'hidden') return undefined;
   if (box.right > width + 1 || box.left < -1) {
     const isReachable = box.right <= 0 || isParked(control) || isScrolled(control);
-    return isReachable ? undefined : `${nameElement(control)} reaches beyond the window`;
+    return isReachable ? undefined : `${nameElement(control)} extends beyond the window`;
   }
-  if (isClipped(control, box)) return `${nameElement(control)} is cut off by what is around it`;
+  if (isClipped(control, box)) return `${nameElement(control)} is cut off by a surrounding element`;
   return hidesText(control) ? `the text of ${nameElement(control)} is cut off` : undefined;
 }
 
@@ -60,7 +60,7 @@ function hidesText(control: PageElement): boolean {
   return isHidden && control.scrollWidth > control.clientWidth + 1;
 }
 
-/** Hidden beside the window until it is needed, as menus are. */
+/** Whether the element is kept outside the window until it is needed, as menus often are. */
 function isParked(element: PageElement): boolean {
   for (let each: PageElement | null = element; each !== null; each = each.parentElement) {
     const { transform, position } = styleOf(each);
@@ -69,7 +69,7 @@ function isParked(element: PageElement): boolean {
   return false;
 }
 
-/** The elements around it, from the inside out, without the page itself. */
+/** The element's ancestors, from the inside out, excluding the body. */
 function listAround(element: PageElement): PageElement[] {
   const around: PageElement[] = [];
   for (let each = element.parentElement; each !== null && each.tagName !== 'BODY'; each = each.parentElement)
@@ -81,14 +81,14 @@ function isScrolled(element: PageElement): boolean {
   return listAround(element).some((each) => /auto|scroll/.test(styleOf(each).overflowX ?? ''));
 }
 
-/** By an element around it that neither shows nor scrolls to what is outside of it. */
+/** Whether an ancestor cuts the element off without making it reachable by scrolling. */
 function isClipped(element: PageElement, box: Box): boolean {
   for (const each of listAround(element)) {
     const { overflowX, overflowY, position } = styleOf(each);
     const around = each.getBoundingClientRect();
     const hidesX = /hidden|clip/.test(overflowX ?? '');
     const hidesY = /hidden|clip/.test(overflowY ?? '');
-    // A closed menu hides all that is in it. That is not to say that it is cut off.
+    // A closed menu hides all its contents, which is different from cutting them off.
     if (hidesX && (around.width <= 1 || box.left >= around.right - 1 || box.right <= around.left + 1)) return false;
     if (hidesY && (around.height <= 1 || box.top >= around.bottom - 1 || box.bottom <= around.top + 1)) return false;
     if (/auto|scroll/.test(`${overflowX}${overflowY}`)) return false;
@@ -113,7 +113,7 @@ const parts = [
   isClipped,
 ];
 
-/** To be evaluated at the root element. It is made of text, because what is sent is the text of one function. */
+/** Evaluated on the root element. Built from text, because the browser receives the text of a single function. */
 export const listMisfits = new Function('root', `${parts.join('\n')}\nreturn findMisfits(root, ${maxMisfits});`) as (
   root: PageElement,
 ) => string[];

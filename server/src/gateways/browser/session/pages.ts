@@ -1,26 +1,28 @@
-// Owns the windows of a session: which of them is acted on, what is answered for a person, and when they have come to rest.
+// A session's windows: which one is used, how dialogs are answered, and when the page has come to rest.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BrowserContext, Dialog, Page, Request } from 'playwright-core';
 import type { EvidenceCollector } from './evidence.ts';
 
 export interface Pages {
-  /** The newest window that is open. */
+  /** The newest open window. */
   readonly current: Page;
-  /** How long nothing was done in the page and the page has asked for nothing, 0 while it waits for an answer. */
+  /** The time since the page's last action or request, or 0 while it is waiting for a response. */
   readonly quietMs: number;
-  /** An action begins: from now on questions are answered with OK, as by a person who goes on. */
+  /**
+   * Starts an action. From now on, questions are answered with OK, as they would be by a person who wants to continue.
+   */
   beginAction(): void;
-  /** Until the next action, questions are answered with Cancel. */
+  /** Answers questions with Cancel until the next action. */
   refuseQuestions(): void;
-  /** How questions were answered since the action began. */
+  /** How many questions have been accepted and refused since the action started. */
   readonly answers: { readonly accepted: number; readonly refused: number };
-  /** Something was done in the page. It may not have asked for anything yet. */
+  /** Records that an action was performed. The page may not have sent any request yet. */
   noteAction(): void;
-  /** Waits until the page has been quiet for `restMs`, at most `maxMs`. */
+  /** Waits until the page has been quiet for `restMs`, for at most `maxMs`. */
   settle(maxMs: number, restMs: number): Promise<void>;
 }
 
-/** What ends the session. The reason is for the operator. */
+/** Events that end the session. The reason is for the operator. */
 export interface PageEvents {
   readonly onCrash: (why: string) => void;
 }
@@ -28,9 +30,9 @@ export interface PageEvents {
 const maxPages = 5;
 const maxDialogs = 100;
 const pollMs = 20;
-/** A request that takes longer waits for news, and is not waited for. */
+/** A request that takes longer than this is assumed to be a long poll, and is no longer waited for. */
 const lastingMs = 5_000;
-/** They last as long as the page. */
+/** Requests of these types can last as long as the page. */
 const lastingRequests = ['eventsource', 'websocket', 'media', 'ping'];
 
 export async function openPages(
@@ -39,14 +41,14 @@ export async function openPages(
   { onCrash }: PageEvents,
 ): Promise<Pages> {
   const open: Page[] = [];
-  /** When they began. */
+  /** The start time of each pending request. */
   const pending = new Map<Request, number>();
   let [dialogs, lastActivityMs, mayConfirm] = [0, 0, true];
   let answers = { accepted: 0, refused: 0 };
 
   function add(page: Page): void {
     if (open.length >= maxPages) {
-      evidence.note(`A window was closed, because ${maxPages} are open.`);
+      evidence.note(`A window was closed because ${maxPages} were already open.`);
       return void page.close().catch(() => {});
     }
     open.push(page);
@@ -58,7 +60,7 @@ export async function openPages(
     });
   }
 
-  /** What asks for a text is left unanswered. What only tells something is always accepted. */
+  /** Prompts for text are dismissed. Dialogs that only inform are always accepted. */
   async function answer(dialog: Dialog): Promise<void> {
     dialogs += 1;
     if (dialogs > maxDialogs) return onCrash('the page opened too many dialogs');

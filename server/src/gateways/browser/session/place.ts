@@ -1,5 +1,5 @@
-// Owns from a place to an element of the page: by a ref of the last snapshot, or by a recorded target; and describing what was
-// found.
+// Resolves a place to an element on the page, by a ref from the last snapshot or by a recorded target, and
+// describes the element that was found.
 import type { Locator, Page } from 'playwright-core';
 import { type FoundElement, findTarget, type SearchView } from './find.ts';
 import { readDetails } from './in-page.ts';
@@ -7,7 +7,7 @@ import { describeTarget, isNoWorse } from './target.ts';
 import { findNodes, findPath, readTree, type TreeNode } from './tree.ts';
 import type { FoundBy, Place, Target } from './types.ts';
 
-/** The last snapshot, and the page that it was taken of. */
+/** The last snapshot, and its page. */
 export interface TakenSnapshot {
   readonly page: Page;
   readonly nodes: readonly TreeNode[];
@@ -21,7 +21,7 @@ export type LocatedPlace =
   | {
       readonly outcome: 'found';
       readonly locator: Locator;
-      /** As it was recorded, or as it is now for a ref. */
+      /** The recorded target, or the element's description if the place was a ref. */
       readonly target: Target;
       readonly found_by: FoundBy | null;
       readonly now: Target | null;
@@ -39,7 +39,7 @@ export async function locatePlace(
   if ('ref' in place) return locateRef(places, place.ref);
   const { target } = place;
   let now: Target | null = null;
-  /** What was not found as it was recorded must not do more harm than what was. */
+  /** An element that was not found as recorded must not be more harmful than the recorded one. */
   const accept = async ({ locator, by }: FoundElement): Promise<boolean> => {
     if (by === 'role_and_name') return true;
     const element = await describeElement(places.page, locator, target.role).catch(() => null);
@@ -56,7 +56,7 @@ export async function locatePlace(
 function explainSearch(target: Target, isAmbiguous: boolean): LocatedPlace {
   const element = nameTarget(target);
   return isAmbiguous
-    ? { outcome: 'ambiguous', why: `There are several elements like ${element}.` }
+    ? { outcome: 'ambiguous', why: `Several elements match ${element}.` }
     : { outcome: 'not_found', why: `There is no ${element} on the page.` };
 }
 
@@ -69,12 +69,13 @@ async function locateRef({ page, taken }: Places, ref: string): Promise<LocatedP
   const path = taken?.page === page ? findPath(taken.nodes, ref) : [];
   const locator = page.locator(`aria-ref=${ref.replaceAll(/[^a-z0-9]/gi, '')}`);
   const isThere = path.length > 0 && (await locator.count().catch(() => 0)) === 1;
-  if (!isThere) return { outcome: 'not_found', why: 'The last snapshot has no such ref, or its element is gone.' };
+  if (!isThere)
+    return { outcome: 'not_found', why: 'The last snapshot does not contain this ref, or the element is gone.' };
   const details = await locator.evaluate(readDetails, undefined, { timeout: describeMs });
   return { outcome: 'found', locator, target: describeTarget(path, details), found_by: null, now: null };
 }
 
-/** An element that was found without a snapshot. */
+/** Describes an element that was found without a snapshot. */
 async function describeElement(page: Page, locator: Locator, role: string): Promise<Target> {
   const details = await locator.evaluate(readDetails, undefined, { timeout: describeMs });
   const [own] = readTree(await locator.ariaSnapshotJSON({ mode: 'default', timeout: describeMs }));

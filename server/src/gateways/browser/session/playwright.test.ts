@@ -1,4 +1,5 @@
-// Tests that messages of Playwright about objects that are gone end nothing, and that other exceptions are not hidden.
+// Tests that Playwright's errors about objects that no longer exist do not end the process, and that other exceptions
+// are not hidden.
 import { expect, it } from 'vitest';
 import { guardDispatch, loadPlaywright } from './playwright.ts';
 

@@ -1,14 +1,14 @@
-// Owns loading Playwright, and keeping it from ending this process when a browser ends.
+// Loads Playwright, and prevents it from ending this process when a browser exits.
 import type { BrowserType } from 'playwright-core';
 
-/** What Playwright's client has, and does not declare. */
+/** A member of Playwright's client that is not declared in its types. */
 interface Connected {
   readonly _connection: { dispatch(message: unknown): void };
 }
 
 let loading: Promise<BrowserType> | undefined;
 
-/** 0.3 s that most processes never need. */
+/** Loaded on first use, because loading takes 0.3 s and most processes never need it. */
 export function loadPlaywright(): Promise<BrowserType> {
   loading ??= import('playwright-core').then(({ chromium }) => {
     guardDispatch((chromium as BrowserType & Connected)._connection);
@@ -18,9 +18,9 @@ export function loadPlaywright(): Promise<BrowserType> {
 }
 
 /**
- * Playwright delivers each message in a task of its own. If a browser is killed between a result and its delivery, the result names a
- * handle that is gone, and the exception would end the process with all its other work. Who waits for such a result is told by
- * `gone` of the session.
+ * Playwright delivers each message in its own task. If a browser is killed between a result and its delivery, the
+ * result refers to a handle that no longer exists, and the exception would end this process and all its other work. The
+ * code waiting for the result is notified through the session's `gone`.
  */
 export function guardDispatch(connection: Connected['_connection']): void {
   const dispatch = connection.dispatch.bind(connection);

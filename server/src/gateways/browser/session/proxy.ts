@@ -1,5 +1,5 @@
-// Owns the only way out of a session's browser: a proxy on loopback that connects to the addresses which `destinations` found,
-// and counts what it passes on.
+// A session's only network access: a proxy on loopback that connects only to the addresses that `destinations`
+// finds, and counts the data it forwards.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -15,16 +15,16 @@ export interface SessionProxy {
 
 export interface ProxyLimits {
   readonly connections: number;
-  /** Requests and tunnels in all. */
+  /** The total number of requests and tunnels. */
   readonly requests: number;
-  /** In both directions, in all. */
+  /** The total number of bytes in both directions. */
   readonly bytes: number;
 }
 
 const defaultLimits: ProxyLimits = { connections: 128, requests: 20_000, bytes: 512 * 1024 ** 2 };
 const connectTimeoutMs = 10_000;
 const forbidden = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
-/** They are about one connection, not about the request. */
+/** Headers that apply to a connection, not to the request. */
 const hopHeaders = new Set([
   'connection',
   'keep-alive',
@@ -37,7 +37,7 @@ const hopHeaders = new Set([
   'upgrade',
 ]);
 
-/** `onLimit` is called once, when a limit is reached. From then on nothing is passed on. */
+/** `onLimit` is called once, when a limit is reached. After that, nothing is forwarded. */
 export async function startProxy(
   destinations: Destinations,
   onLimit: (limit: keyof ProxyLimits) => void,
@@ -62,7 +62,7 @@ export async function startProxy(
     if (bytes > limits.bytes) exhaust('bytes');
   };
 
-  /** What it receives counts, and it is closed with the proxy. */
+  /** Counts the data that the socket receives, and closes the socket when the proxy closes. */
   function track(socket: Duplex): void {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -82,7 +82,7 @@ export async function startProxy(
     const url = parseTarget(request.url);
     const destination = url === undefined ? 'blocked' : await destinations.find(endpointOf(url));
     if (url === undefined || destination === 'blocked') return void response.writeHead(403).end();
-    // As a browser without a proxy, the page then sees a connection that failed.
+    // The page sees a failed connection, as it would without a proxy.
     if (destination.address === undefined) return void request.socket.destroy();
     exchange(request, response, url, destination.address);
   }
@@ -106,14 +106,14 @@ export async function startProxy(
         response.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHopHeaders(answer.rawHeaders));
         answer.pipe(response);
       } catch {
-        fail(); // as above, in the other direction
+        fail(); // Node rejects one of the headers
       }
     });
     response.once('close', () => outgoing.destroy());
     request.on('data', count).pipe(outgoing);
   }
 
-  /** `firstBytes`: what the other side receives before anything else. */
+  /** `firstBytes` is sent to the other side before anything else. */
   async function tunnel(client: Socket, to: Endpoint | undefined, greeting: string, firstBytes: Buffer): Promise<void> {
     client.on('error', () => client.destroy());
     if (!admit(client)) return;
@@ -137,7 +137,7 @@ export async function startProxy(
   }
 
   const server = createServer((request, response) => {
-    forward(request, response).catch(() => request.socket.destroy()); // a header that Node does not send
+    forward(request, response).catch(() => request.socket.destroy()); // Node rejects one of the headers
   });
   server.maxConnections = limits.connections;
   server.on('connect', (request: IncomingMessage, client: Socket, head: Buffer) => {
@@ -159,13 +159,13 @@ export async function startProxy(
   };
 }
 
-/** A browser sends the whole URL to a proxy. */
+/** Browsers send proxies the whole URL. */
 function parseTarget(text = ''): URL | undefined {
   const url = /^http:\/\//i.test(text) ? URL.parse(text) : null;
   return url ?? undefined;
 }
 
-/** `example.com:443` or `[::1]:443`. Only what a URL accepts as host and port. */
+/** Examples: `example.com:443`, `[::1]:443`. Accepts only what a URL accepts as host and port. */
 function parseAuthority(text = ''): Endpoint | undefined {
   const [, host = '', port = ''] = /^(\[[^\]/@]+\]|[^:/@?#\\]+):(\d{1,5})$/.exec(text) ?? [];
   const url = host === '' ? null : URL.parse(`http://${host}:${port}/`);

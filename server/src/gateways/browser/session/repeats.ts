@@ -1,18 +1,18 @@
-// Owns noticing that one action created the same record twice: the page sent a POST again with the same content while the first was
-// under way or had just been answered, and the answers have different ids. Requests that only ask, that are answered with what
-// the first one created, or that repeat one that failed, are no such thing.
+// Detects that one action created the same record twice. This means that the page repeated a POST with the same
+// content while the first was in progress or had just been answered, and that the responses have different ids.
+// Requests that only query, that return the first request's record, or that repeat a failed request do not count.
 import { createHash } from 'node:crypto';
 import type { BrowserContext, Request } from 'playwright-core';
 import type { RepeatedRequest } from './types.ts';
 
 export interface RepeatWatch {
   beginStep(number: number): void;
-  /** What is sent from now on has another cause. */
+  /** Later requests are attributed to the new action. */
   beginAction(): void;
   list(): readonly RepeatedRequest[];
 }
 
-/** Equal requests that follow each other at once. */
+/** Identical requests in quick succession. */
 interface Group {
   readonly step: number;
   readonly sent: SentRequest[];
@@ -21,18 +21,18 @@ interface Group {
 interface SentRequest {
   readonly request: Request;
   answeredAtMs?: number;
-  /** Of the record in the answer. */
+  /** The id of the response's record. */
   id?: string | undefined;
 }
 
-/** What is sent later than this after an answer is meant. */
+/** A request sent longer than this after a response is considered intentional. */
 const soonMs = 1_000;
 const maxGroups = 200;
 const maxRepeats = 20;
 
-/** `showUrl` makes an address that a report may have. */
+/** `showUrl` returns the address in the form used in reports. */
 export function watchRepeats(context: BrowserContext, showUrl: (url: string) => string): RepeatWatch {
-  /** Since the last action. */
+  /** The groups seen since the last action. */
   const groups = new Map<string, Group>();
   const groupOf = new WeakMap<Request, Group>();
   const repeats = new Map<Group, RepeatedRequest>();
@@ -62,7 +62,7 @@ export function watchRepeats(context: BrowserContext, showUrl: (url: string) => 
   }
 
   context.on('request', add);
-  context.on('requestfinished', (request) => void compare(request).catch(() => {})); // the browser is gone
+  context.on('requestfinished', (request) => void compare(request).catch(() => {})); // the browser has exited
   return {
     beginStep(number) {
       step = number;
@@ -86,7 +86,7 @@ async function readIdOnce(sent: SentRequest): Promise<void> {
   if (sent.id === undefined) sent.id = await readId(sent.request);
 }
 
-/** Undefined if the request was refused, or the answer is no record. */
+/** Returns undefined if the request failed or the response is not a record. */
 async function readId(request: Request): Promise<string | undefined> {
   const response = await request.response();
   if (response === null || !response.ok()) return undefined;

@@ -1,7 +1,8 @@
-// Owns one session: a browser with one app, what is done in it, and its end.
+// One session: a browser for one app, the actions performed in it, and ending it.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { type ActionView, performAction } from './actions.ts';
+import { PageStuck, runBounded } from './bounded.ts';
 import { evaluateCheck } from './checks.ts';
 import type { EvidenceCollector } from './evidence.ts';
 import type { Pages } from './pages.ts';
@@ -17,7 +18,7 @@ export interface SessionParts {
   readonly pages: Pages;
   readonly evidence: EvidenceCollector;
   readonly trace: Trace;
-  /** The address of the app. */
+  /** The app's address. */
   readonly home: URL;
   readonly actionMs: number;
   readonly gone: Promise<'crashed' | 'closed'>;
@@ -29,19 +30,24 @@ const defaultTreeLength = 20_000;
 const maxTitleLength = 200;
 const settleMs = 3_000;
 const restMs = 100;
-/** What a page does a little later, by a timer, also belongs to the last step. */
+/** Longer, so the last step includes effects that a timer causes shortly afterwards. */
 const lastRestMs = 500;
-/** A page whose scripts never end answers nothing. Beyond the longest deadline of an action. */
+/**
+ * A page is considered stuck after this time, for example because a script never ends. Must exceed the longest action
+ * deadline.
+ */
 const stuckMs = 25_000;
 const snapshotMs = 10_000;
 const screenshotMs = 5_000;
 const pulseMs = 5_000;
-/** How long it takes at most until a browser that exited is noticed. */
+/** The maximum time until a browser's exit is noticed. */
 const goneMs = 1_000;
 const picture = { width: 1_280, height: 1_024 };
 
 export function createSession(parts: SessionParts): BrowserSession {
   const { pages, evidence } = parts;
+  const run = <T>(work: () => Promise<T>, maxMs: number, signal?: AbortSignal) =>
+    runBounded(parts.gone, work, maxMs, signal);
   const painters = new WeakMap<Page, Promise<CDPSession>>();
   let taken: TakenSnapshot | undefined;
   let lastPicture: Buffer | undefined;
@@ -62,39 +68,15 @@ export function createSession(parts: SessionParts): BrowserSession {
     refuseQuestions: pages.refuseQuestions,
   };
 
-  /** Ends with the session, with the signal, and when the page does not answer. */
-  async function run<T>(work: () => Promise<T>, maxMs: number, signal?: AbortSignal): Promise<T> {
-    signal?.throwIfAborted();
-    const { promise: ended, reject } = Promise.withResolvers<never>();
-    const abort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', abort, { once: true });
-    const timer = setTimeout(() => reject(new PageStuck('The page does not answer.')), maxMs);
-    void parts.gone.then((how) =>
-      reject(new SessionGone(`The browser has ${how === 'closed' ? 'been closed' : how}.`)),
-    );
-    const working = work();
-    working.catch(() => {}); // it may fail after we have stopped waiting for it
-    try {
-      return await Promise.race([working, ended]);
-    } catch (error) {
-      // What was going on when the browser ended fails in many ways.
-      const how = await Promise.race([parts.gone, undefined]);
-      throw how === undefined || error instanceof SessionGone ? error : new SessionGone('The browser is gone.');
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    }
-  }
-
-  /** What failed says something about the page only if the browser was there: that it is gone is told a moment later. */
+  /** A failure is meaningful only if the browser is still running, and its exit may be reported with a delay. */
   async function requireBrowser(): Promise<void> {
     try {
       pulse ??= parts.browser.newBrowserCDPSession();
       await run(async () => (await pulse)?.send('Browser.getVersion'), pulseMs);
     } catch (error) {
-      if (error instanceof PageStuck) return; // it is there, and busy
+      if (error instanceof PageStuck) return; // it is running but busy
       await Promise.race([parts.gone, wait(goneMs, undefined, { ref: false })]);
-      throw error instanceof SessionGone ? error : new SessionGone('The browser does not answer.');
+      throw error instanceof SessionGone ? error : new SessionGone('The browser does not respond.');
     }
   }
 
@@ -114,7 +96,7 @@ export function createSession(parts: SessionParts): BrowserSession {
     const { width, height } = page.viewportSize() ?? picture;
     const scale = Math.min(1, picture.width / width, picture.height / height);
     const clip = scale === 1 ? {} : { clip: { x: 0, y: 0, width, height, scale } };
-    // Without what Playwright does for pictures that are to be compared: it takes longer than the picture.
+    // Skips Playwright's preparations for comparable screenshots, which take longer than the screenshot itself.
     const { data } = await (await painter).send('Page.captureScreenshot', { format: 'jpeg', quality: 60, ...clip });
     return Buffer.from(data, 'base64');
   }
@@ -158,7 +140,7 @@ export function createSession(parts: SessionParts): BrowserSession {
       try {
         lastPicture = await run(takePicture, screenshotMs);
       } catch (error) {
-        // A page that hangs shows what it showed last.
+        // If the page hangs, the last screenshot is returned.
         if (error instanceof SessionGone || lastPicture === undefined) throw error;
       }
       return lastPicture;
@@ -166,13 +148,11 @@ export function createSession(parts: SessionParts): BrowserSession {
   };
 }
 
-class PageStuck extends Error {}
-
-/** An action that was cancelled by our answer was not done. */
+/** If we cancelled the action's confirmation dialog, the action was not performed. */
 function withAnswers(outcome: ActionOutcome, { accepted, refused }: Pages['answers']): ActionOutcome {
   if (outcome.outcome !== 'done') return outcome;
   if (refused === 0) return { ...outcome, confirmed: accepted > 0 };
   const why =
-    'The browser asked a question that was not recorded. It was answered with Cancel: the element has changed.';
+    'The page opened a confirmation dialog that was not recorded. The dialog was cancelled because the element has changed.';
   return { outcome: 'not_possible', why };
 }

@@ -1,10 +1,10 @@
-// Owns describing an element so that it can be found again: by what a person sees of it and around it.
+// Describes an element by its visible features and its surroundings, so it can be found again.
 import { unquote } from '../../../kit/text.ts';
 import type { ElementDetails } from './in-page.ts';
 import type { TreeNode } from './tree.ts';
 import type { Target } from './types.ts';
 
-/** One of many of its kind: what is in it belongs to this one only. */
+/** Roles of repeated items, whose contents belong only to that item. */
 const itemRoles = new Set(['row', 'listitem', 'article', 'treeitem']);
 const partRoles = new Set(['dialog', 'alertdialog', 'form', 'search', 'region', 'navigation', 'main', 'table', 'list']);
 
@@ -13,7 +13,7 @@ const maxTextLength = 120;
 const destructiveWords =
   /\b(?:delete|remove|destroy|discard|erase|empty|reset|revoke|deactivate|unsubscribe|pay|buy|purchase|order|check ?out|transfer|refund|log ?out|sign ?out|löschen|entfernen|bezahlen|kaufen|bestellen|supprimer|payer|acheter|eliminar|borrar|pagar|comprar)\b/i;
 
-/** `path`: the element, and everything that it is in, from the outside in. */
+/** `path` contains the element and all its ancestors, from the outside in. */
 export function describeTarget(path: readonly TreeNode[], details: ElementDetails): Target {
   const node = path.at(-1);
   const name = shorten(node?.name ?? '') ?? '';
@@ -30,7 +30,7 @@ export function describeTarget(path: readonly TreeNode[], details: ElementDetail
   };
 }
 
-/** In a dialog "Delete the draft?", also "Yes" deletes. */
+/** Includes the dialog, because "Yes" in a dialog named "Delete the draft?" also deletes. */
 function findDestructiveWord({ name, text, within }: Pick<Target, 'name' | 'text' | 'within'>): string | undefined {
   const dialog = /^(?:alert)?dialog /.test(within ?? '') ? within : null;
   for (const each of [name, text, dialog]) {
@@ -40,7 +40,10 @@ function findDestructiveWord({ name, text, within }: Pick<Target, 'name' | 'text
   return undefined;
 }
 
-/** What is found in place of a recorded element must not do more harm: neither delete in place of adding, nor of paying. */
+/**
+ * An element found in place of the recorded one must not be more harmful. For example, a button that deletes must not
+ * replace one that adds or pays.
+ */
 export const isNoWorse = (found: Target, recorded: Target): boolean =>
   !found.is_destructive || findDestructiveWord(found) === findDestructiveWord(recorded);
 
@@ -50,15 +53,15 @@ function shorten(text: string | null): string | null {
 }
 
 /**
- * The nearest part of the page that can be told from others: `row "Milk"` for a button in the row of a table in which only this
- * row says "Milk", or `form "Sign in"`, or `main`.
+ * The nearest part of the page that can be identified. Examples: `form "Sign in"`, `main`, or `row "Milk"` if no other
+ * row has the text "Milk".
  */
 function describeContainer(path: readonly TreeNode[]): string | null {
   const element = path.at(-1);
   for (let at = path.length - 2; at >= 0; at -= 1) {
     const container = path[at];
     if (container === undefined || element === undefined) return null;
-    if (container.role === 'iframe') return null; // what is outside of it is another page
+    if (container.role === 'iframe') return null; // everything outside an iframe belongs to another page
     if (partRoles.has(container.role)) return renderContainer(container.role, nameOfPart(container));
     if (!itemRoles.has(container.role)) continue;
     const siblings = (path[at - 1]?.children ?? []).filter((each) => typeof each !== 'string' && each !== container);
@@ -68,7 +71,7 @@ function describeContainer(path: readonly TreeNode[]): string | null {
   return null;
 }
 
-/** A number, such as that of an order, is another one in the next run. */
+/** Ignores names with numbers, such as order numbers, because they differ in the next run. */
 function nameOfPart({ name = '' }: TreeNode): string | null {
   return /\d\d/.test(name) ? null : shorten(name);
 }
@@ -79,25 +82,30 @@ const renderContainer = (role: string, name: string | null): string =>
 export interface Container {
   readonly role: string;
   readonly name: string | null;
-  /** `name` is a text in it, not its name, and elements outside of it are other elements. */
+  /**
+   * True if `name` is a text inside the container rather than its name. Elements outside the container do not match.
+   */
   readonly isItem: boolean;
 }
 
 export function parseContainer(text: string | null): Container | undefined {
   const [, role, quoted] = /^([a-z]+)(?: (".*"))?$/s.exec(text ?? '') ?? [];
   if (role === undefined) return undefined;
-  // What is not quoted as we do comes from a recording of somebody else.
+  // A name that is not in our quoted form comes from an external recording.
   const name = quoted === undefined ? null : (unquote(quoted) ?? quoted);
   return { role, name, isItem: itemRoles.has(role) };
 }
 
-/** The first text of an item that the items beside it do not have. Numbers and times change from run to run. */
+/**
+ * The first text in an item that its siblings do not contain. Texts without letters are skipped, because numbers and
+ * times change from run to run.
+ */
 function findKey(item: TreeNode, element: TreeNode, siblings: readonly (TreeNode | string)[]): string | undefined {
   const others = new Set(siblings.flatMap((sibling) => listTexts(sibling, undefined)));
   return listTexts(item, element).find((text) => /\p{L}/u.test(text) && !others.has(text));
 }
 
-/** The texts of a part of the page, without those of `except`, and without the names of controls. */
+/** The texts in a part of the page, excluding those in `except` and the names of controls. */
 function listTexts(node: TreeNode | string, except: TreeNode | undefined): string[] {
   if (typeof node === 'string') return [shorten(node) ?? ''].filter(Boolean);
   if (node === except || controlRoles.has(node.role)) return [];

@@ -1,25 +1,26 @@
-// Owns the trace of a session: what was done, requested and written to the console, in a zip that Playwright's viewer opens.
+// A session's trace: its actions, requests and console output, in a zip that Playwright's viewer can open.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BrowserContext } from 'playwright-core';
 
 export interface Trace {
-  /** Undefined if there is none, or it has become too large. */
+  /** Returns undefined if there is no trace or it is too large. */
   end(): Promise<Buffer | undefined>;
 }
 
 const maxBytes = 20 * 1024 ** 2;
-/** Of what is collected for it, before it is compressed. */
+/** The maximum size of the collected data before compression. */
 const maxFolderBytes = 100 * 1024 ** 2;
 const watchMs = 5_000;
 const endMs = 20_000;
 
 export async function startTrace(context: BrowserContext, folder: string): Promise<Trace> {
-  // Without copies of the page before and after each command: they are 40 % more messages to the browser. The caller has pictures.
+  // Page snapshots before and after each command are turned off, because they require 40 % more messages to the browser
+  // and the caller takes its own screenshots.
   await context.tracing.start({ snapshots: false, screenshots: false });
   let isRunning = true;
-  /** A page that never rests would fill the disk. */
+  /** Without this, a page that never comes to rest would fill the disk. */
   const watch = setInterval(async () => {
     if (!isRunning || (await measureFolder(folder)) <= maxFolderBytes) return;
     await discard();
@@ -42,7 +43,7 @@ export async function startTrace(context: BrowserContext, folder: string): Promi
         if (!(await Promise.race([stopped, wait(endMs, false, { ref: false })]))) return undefined; // the page hangs
         return (await stat(path)).size <= maxBytes ? await readFile(path) : undefined;
       } catch {
-        return undefined; // the browser is gone
+        return undefined; // the browser has exited
       }
     },
   };

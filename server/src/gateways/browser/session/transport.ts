@@ -1,12 +1,12 @@
-// Owns the pipes between Playwright and a session's browser: JSON messages that end with a NUL character. What the browser sends
-// contains what a page says, so it is bounded.
+// The pipes between Playwright and a session's browser. They carry NUL-terminated JSON messages. The browser's
+// messages contain text from the page, so their size is limited.
 import type { Readable, Writable } from 'node:stream';
 import type { ConnectOverCDPTransport } from 'playwright-core';
 
 export interface TransportLimits {
   readonly messages: number;
   readonly messageLength: number;
-  /** Of what the page itself writes: to the console, and as exceptions. */
+  /** The total length of the page's own output: console messages and exceptions. */
   readonly spokenLength: number;
 }
 
@@ -18,14 +18,17 @@ const defaultLimits: TransportLimits = {
 
 const spoken = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown', 'Log.entryAdded']);
 
-/** `onExcess` is called with the reason, for the operator, when a limit is reached. The transport is then closed. */
+/**
+ * When a limit is reached, `onExcess` is called with the reason, which is for the operator, and the transport is
+ * closed.
+ */
 export function createTransport(
   toBrowser: Writable,
   fromBrowser: Readable,
   onExcess: (why: string) => void,
   limits: TransportLimits = defaultLimits,
 ): ConnectOverCDPTransport {
-  /** The parts of a message that has no end yet. Joined once, because a long one has thousands. */
+  /** The parts of an incomplete message. They are joined only once, because a long message has thousands of parts. */
   const unfinished: string[] = [];
   let [messages, spokenLength, unfinishedLength] = [0, 0, 0];
 
@@ -39,12 +42,13 @@ export function createTransport(
     messages += 1;
     if (spoken.has(message.method ?? '')) spokenLength += text.length;
     const isTooMuch = messages > limits.messages || spokenLength > limits.spokenLength;
-    if (isTooMuch) end('the page said too much');
-    // Each in a task of its own: Playwright expects that promises of one message are settled before the next.
+    if (isTooMuch) end('the page sent too much data');
+    // Delivers each message in its own task, because Playwright expects one message's promises to settle before the
+    // next.
     else setImmediate(() => transport.onmessage?.(message));
   }
 
-  toBrowser.on('error', () => {}); // as `close` of the other one
+  toBrowser.on('error', () => {}); // the other pipe's `close` event handles this
   fromBrowser.on('error', () => {});
   fromBrowser.once('close', () => setImmediate(() => transport.onclose?.()));
   fromBrowser.setEncoding('utf8').on('data', (text: string) => {
@@ -58,9 +62,9 @@ export function createTransport(
       }
       unfinished.push(rest);
       unfinishedLength += rest.length;
-      if (unfinishedLength > limits.messageLength) end('the page said too much at once');
+      if (unfinishedLength > limits.messageLength) end('the page sent too much data at once');
     } catch (error) {
-      end(`Chromium sent what was not expected: ${(error as Error).message}`);
+      end(`Chromium sent an unexpected message: ${(error as Error).message}`);
     }
   });
 

@@ -1,10 +1,10 @@
-// Owns the accessibility tree of a page: its text for a model, and where an element is in it.
+// A page's accessibility tree: its text for a model, and an element's position in it.
 import { z } from 'zod';
 
 export interface TreeNode {
   readonly role: string;
   readonly name?: string | undefined;
-  /** The text of an element that has nothing else in it, or the value of a field. */
+  /** The text of an element that contains only text, or a field's value. */
   readonly text?: string | undefined;
   readonly ref?: string | undefined;
   readonly url?: string | undefined;
@@ -46,12 +46,12 @@ export const readTree = (json: unknown): TreeNode[] => z.array(Node).parse(json)
 const maxTextLength = 300;
 const cutLine = '- text: … the rest of the page is not shown';
 
-/** One line per element, deeper ones indented: `- button "Add" [ref=e8] [disabled]`. */
+/** Writes one line per element, indented by depth: `- button "Add" [ref=e8] [disabled]`. */
 export function renderTree(nodes: readonly TreeNode[], maxLength: number): string {
   const lines: string[] = [];
   let length = 0;
 
-  /** False when there is no more room. */
+  /** Returns false if there is no more room. */
   function push(depth: number, text: string): boolean {
     const line = `${'  '.repeat(Math.min(depth, 20))}- ${text}`;
     length += line.length + 1;
@@ -94,7 +94,7 @@ function describeNode(node: TreeNode): string {
   ].join(' ');
 }
 
-/** The element of a ref and everything that it is in, from the outside in. Empty if there is no such ref. */
+/** The element with this ref, and all its ancestors, from the outside in. Empty if there is no such ref. */
 export function findPath(nodes: readonly (TreeNode | string)[], ref: string): TreeNode[] {
   for (const node of nodes) {
     if (typeof node === 'string') continue;
@@ -105,7 +105,7 @@ export function findPath(nodes: readonly (TreeNode | string)[], ref: string): Tr
   return [];
 }
 
-/** All elements of a role and name, in the order of the page. */
+/** All elements with this role and name, in page order. */
 export function findNodes(nodes: readonly (TreeNode | string)[], role: string, name: string): TreeNode[] {
   return nodes.flatMap((node) => {
     if (typeof node === 'string') return [];

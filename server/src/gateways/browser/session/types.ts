@@ -1,36 +1,41 @@
-// Owns what a browser session is to its callers: what can be done in a page, what can be checked, and what is reported. All
-// texts of targets, snapshots, outcomes and evidence come from the page: they are data, not to be trusted, and bounded.
+// The interface for a browser session: its actions, checks and reports. All texts in targets, snapshots, outcomes
+// and evidence come from the page. They are untrusted and limited in length.
 
-/** An element, described so that it can be found again after the page has changed. */
+/** An element, described in a way that allows it to be found again after the page has changed. */
 export interface Target {
   readonly role: string;
   readonly name: string;
-  /** Role and name of the nearest dialog, form, row, list item or main part: `form "Sign in"`. */
+  /**
+   * The role and name of the nearest dialog, form, row, list item or other part of the page. Example: `form "Sign in"`.
+   */
   readonly within: string | null;
   readonly label: string | null;
   readonly placeholder: string | null;
   readonly text: string | null;
   readonly test_id: string | null;
-  /** Deletes, removes, pays…: it is only found in the recorded part of the page, and never by `only_such_role`. */
+  /**
+   * Whether the element deletes, removes or pays. If so, it is searched for only in the recorded part of the page, and
+   * never by `only_such_role`.
+   */
   readonly is_destructive: boolean;
 }
 
 /**
- * How an element was found. All but the first mean that the page has changed since the target was recorded: `elsewhere` is by role
- * and name, but not in the recorded part of the page.
+ * How an element was found. All values except the first mean that the page has changed since the target was recorded.
+ * `elsewhere` means that role and name match, but outside the recorded part of the page.
  */
 export type FoundBy = 'role_and_name' | 'elsewhere' | 'label' | 'placeholder' | 'text' | 'test_id' | 'only_such_role';
 
-/** Where to act: a `ref` of the last snapshot, or a recorded target. */
+/** The element to act on: a `ref` from the last snapshot, or a recorded target. */
 export type Place = { readonly ref: string } | { readonly target: Target };
 
 export type PageAction =
-  /** `path` is a path, or a URL of the app's own origin. Everything else is `not_possible`. */
+  /** `path` is a path, or a URL on the app's own origin. Anything else is `not_possible`. */
   | { readonly action: 'open'; readonly path: string }
   | { readonly action: 'click'; readonly place: Place; readonly confirms?: Confirms }
   /**
-   * Replaces what the field contains. `submit` presses Enter afterwards. A `secret` is only typed on the app's own origin, and
-   * only into a password field if the element was not found as it was recorded.
+   * Replaces the field's contents. `submit` presses Enter afterwards. A `secret` is typed only on the app's own origin
+   * and, if the element was not found as recorded, only into a password field.
    */
   | {
       readonly action: 'type';
@@ -40,30 +45,30 @@ export type PageAction =
       readonly secret?: boolean;
       readonly confirms?: Confirms;
     }
-  /** `option` is the text that a person sees, or the value. */
+  /** `option` is the option's visible text or its value. */
   | { readonly action: 'select'; readonly place: Place; readonly option: string; readonly confirms?: Confirms }
   | { readonly action: 'resize'; readonly width: number; readonly height: number }
-  /** `not_possible` if the check does not hold until the deadline, 15 s. */
+  /** `not_possible` if the check does not hold within 15 s. */
   | { readonly action: 'wait'; readonly check: Check };
 
 /**
- * Whether the recorded action was followed by a question of the browser, `confirm()`, which was answered with OK. If its element is
- * found as it was recorded, every question is. Otherwise one that was not recorded is answered with Cancel, and the action is
- * `not_possible`: another element may ask about something else.
+ * Whether the recorded action led to a browser question (`confirm()`) that was answered with OK. If the element is
+ * found as recorded, every question is answered with OK. Otherwise, a question that was not recorded is answered with
+ * Cancel and the action is `not_possible`, because a different element may ask about something else.
  */
 export type Confirms = boolean | undefined;
 
-/** Evaluated until it holds, or the deadline passes. */
+/** Evaluated until the check holds or the deadline passes. */
 export type Check =
   | { readonly kind: 'visible' | 'hidden'; readonly place: Place }
   /**
-   * `place` null: anywhere on the page. Compared without regard to case and spaces. A number that is looked for is not found in
-   * a longer one: `8.50` is not in `18.50`.
+   * A null `place` means anywhere on the page. Case and spaces are ignored. For `text`, a number does not match within
+   * a longer number: `8.50` is not in `18.50`.
    */
   | { readonly kind: 'text' | 'no_text'; readonly text: string; readonly place: Place | null }
-  /** What a field contains. */
+  /** A field's contents. */
   | { readonly kind: 'value'; readonly place: Place; readonly value: string }
-  /** How many visible elements have this role, and this name if it is not null. */
+  /** The number of visible elements with this role, and with this name if it is not null. */
   | { readonly kind: 'count'; readonly role: string; readonly name: string | null; readonly count: number }
   | { readonly kind: 'url'; readonly contains: string }
   /** Nothing is wider than the window, and no control is cut off. */
@@ -72,121 +77,124 @@ export type Check =
 export type ActionOutcome =
   | {
       readonly outcome: 'done';
-      /** What was acted on, as it was before the action. Null for actions without a place. */
+      /** The action's target before the action. Null for actions without a place. */
       readonly target: Target | null;
-      /** Null if the place was a `ref`, or the action has no place. */
+      /** Null if the place was a `ref`, or if the action has no place. */
       readonly found_by: FoundBy | null;
-      /** What was found in place of the recorded target, if it was not found by `role_and_name`. */
+      /** The element found in place of the recorded target. Null if the element was found by `role_and_name`. */
       readonly now: Target | null;
-      /** A question of the browser was answered with OK. */
+      /** Whether a browser question was answered with OK. */
       readonly confirmed: boolean;
     }
   | {
       readonly outcome: 'not_found' | 'ambiguous' | 'not_possible';
-      /** A sentence that says what is wrong and what can be done. */
+      /** A sentence that describes the problem and what can be done about it. */
       readonly why: string;
     };
 
 export interface CheckOutcome {
   readonly holds: boolean;
-  /** What was found, at most 300 characters. */
+  /** A description of the page's state, at most 300 characters. */
   readonly seen: string;
-  /** The element of the check's place. Null if the check has none, or the element was not found. */
+  /** The element at the check's place. Null if the check has no place, or if the element was not found. */
   readonly target: Target | null;
 }
 
-/** `step` is the number of the last `beginStep`, 0 before the first. */
+/** `step` is the number passed to the last `beginStep`, or 0 before the first. */
 export interface PageMessage {
   readonly text: string;
   readonly step: number;
 }
 
 export interface NetworkFailure {
-  /** Of the app's own origin only the path. Without its query, which may contain secrets. */
+  /** For the app's own origin, only the path. The query is omitted, because it may contain secrets. */
   readonly url: string;
   readonly method: string;
-  /** Null if there was no answer. */
+  /** Null if there was no response. */
   readonly status: number | null;
-  /** `HTTP 500`, or why there was no answer: `net::ERR_CONNECTION_REFUSED`. */
+  /** `HTTP 500`, or the reason why there was no response, such as `net::ERR_CONNECTION_REFUSED`. */
   readonly reason: string;
   readonly step: number;
 }
 
-/** One step created the same record several times. */
+/** A request by which one step created the same record more than once. */
 export interface RepeatedRequest {
-  /** As that of a NetworkFailure. */
+  /** The URL, in the same form as in NetworkFailure. */
   readonly url: string;
   readonly method: string;
-  /** How many records were created. */
+  /** The number of records that were created. */
   readonly count: number;
   readonly step: number;
 }
 
 export interface Evidence {
-  /** What the page, or the browser about it, wrote to the console as an error. */
+  /** Errors written to the console by the page, or by the browser about the page. */
   readonly console_errors: readonly PageMessage[];
-  /** Exceptions and rejected promises that nobody caught. */
+  /** Uncaught exceptions and unhandled rejections. */
   readonly page_errors: readonly PageMessage[];
   /**
-   * Answers of 400 and above, and requests without an answer, equal ones once. Requests that were refused by us are in `blocked`
-   * only.
+   * Responses with a status of 400 or above, and requests without a response. Identical failures are listed once.
+   * Requests that we blocked are listed only in `blocked`.
    */
   readonly network_failures: readonly NetworkFailure[];
-  /** Sent again at once with the same content, and each created a record of its own. */
+  /** Requests that were repeated immediately with the same content, and that each created a separate record. */
   readonly repeated_requests: readonly RepeatedRequest[];
-  /** Dialogs that were answered, downloads and windows that were refused. They are no faults. */
+  /** Dialogs that were answered, and downloads and windows that were refused. These are not faults. */
   readonly notes: readonly PageMessage[];
-  /** Hosts that the page asked for and that are not allowed. */
+  /** Hosts that the page tried to reach but that are not allowed. */
   readonly blocked: readonly string[];
-  /** The page has used all that a session may use of the network: requests after that failed. */
+  /** Whether the page has used up the session's network limits, which makes later requests fail. */
   readonly exhausted: boolean;
-  /** There were more faults than are listed. Requests that were answered with 4xx, and notes, do not count. */
+  /** Whether there were more faults than are listed. 4xx responses and notes do not count. */
   readonly cut: boolean;
 }
 
 export interface Snapshot {
   readonly url: string;
   readonly title: string;
-  /** The accessibility tree with refs. If it was cut, its last line says so. */
+  /** The accessibility tree with refs. If the tree was cut, the last line says so. */
   readonly tree: string;
 }
 
 export interface BrowserSession {
   readonly processId: number;
-  /** Refs of an earlier snapshot are no longer good. `maxLength` in characters, 20,000 if it is not given. */
+  /** Invalidates earlier snapshots' refs. `maxLength` is in characters, 20,000 by default. */
   snapshot(maxLength?: number): Promise<Snapshot>;
-  /** Rejects with SessionGone if the browser is gone, and with the signal's reason if it is aborted. */
+  /** Rejects with SessionGone if the browser has exited, and with the signal's reason if the signal is aborted. */
   act(action: PageAction, signal: AbortSignal): Promise<ActionOutcome>;
-  /** `timeoutMs` 5,000 if it is not given. 0: evaluated once. */
+  /** `timeoutMs` is 5,000 by default. 0 evaluates the check once. */
   check(check: Check, signal: AbortSignal, timeoutMs?: number): Promise<CheckOutcome>;
-  /** A JPEG of what the window shows, at most 1280 × 1024. */
+  /** A JPEG of the window's contents, at most 1280 × 1024. */
   screenshot(): Promise<Buffer>;
   evidence(): Evidence;
-  /** What the page says and requests from now on belongs to this step. */
+  /** From now on, attributes the page's messages and requests to this step. */
   beginStep(number: number): void;
-  /** Waits until the page has come to rest, at most 3 s, so that the last step's errors are noted. */
+  /** Waits at most 3 s until the page has come to rest, so the last step's errors are recorded. */
   settle(): Promise<void>;
-  /** Ends the trace (a zip that Playwright's viewer opens). Undefined if there is none, or it has more than 20 MiB. */
+  /**
+   * Ends the trace and returns it as a zip that Playwright's viewer can open. Returns undefined if there is no trace or
+   * it is larger than 20 MiB.
+   */
   endTrace(): Promise<Buffer | undefined>;
-  /** Kills the browser with all its processes. Resolves when they are gone. */
+  /** Kills all of the browser's processes. Resolves when they have exited. */
   close(): Promise<void>;
-  /** Resolves when the browser is gone, or its page has crashed. Never rejects. */
+  /** Resolves when the browser has exited or its page has crashed. Never rejects. */
   readonly gone: Promise<'crashed' | 'closed'>;
 }
 
-/** The browser is gone, or its page crashed, so nothing more can be done in this session. */
+/** Thrown if the browser has exited or its page has crashed, so the session can no longer be used. */
 export class SessionGone extends Error {}
 
 export interface SessionRequest {
-  /** A UUID. It is part of the name of the profile folder, so that processes can be told by it. */
+  /** A UUID. The profile folder's name contains it, which identifies the session's processes. */
   readonly id: string;
-  /** Whose session it is, such as a workspace. Owners take turns. */
+  /** The session's owner, such as a workspace. Owners take turns. */
   readonly owner: string;
-  /** The published app. Its origin is the only one that `open` goes to. */
+  /** The published app's address. `open` can open only pages on its origin. */
   readonly url: string;
-  /** Other origins that the app needs and that may be private, such as the API's. */
+  /** Other origins that the app needs, such as the API's. They may be private. */
   readonly alsoAllowed: readonly string[];
-  /** Cancels waiting and starting. It does not end a session that was opened. */
+  /** Cancels waiting and starting. A session that has already been opened is not ended. */
   readonly signal: AbortSignal;
 }
 
@@ -194,7 +202,7 @@ export type OpenedSession =
   | { readonly outcome: 'opened'; readonly session: BrowserSession }
   | {
       readonly outcome: 'unavailable';
-      /** `busy`: other sessions take all the places of this process. */
+      /** `busy` means that other sessions occupy all of this process's places. */
       readonly reason: 'not_configured' | 'not_started' | 'busy' | 'cancelled';
     };
 
@@ -205,21 +213,21 @@ export interface HostSession {
 
 export interface BrowserSessions {
   readonly configured: boolean;
-  /** The session shows an empty page: the first action is `open`. */
+  /** Opens a session with an empty page. The first action must be `open`. */
   open(request: SessionRequest): Promise<OpenedSession>;
-  /** Sessions that have a process on this host, of whichever process started them. */
+  /** Lists sessions that have processes on this host, regardless of which process started them. */
   listOnHost(): Promise<readonly HostSession[]>;
-  /** Resolves when the processes of the session are gone. */
+  /** Resolves when all of the session's processes have exited. */
   killOnHost(id: string): Promise<void>;
-  /** Closes all sessions of this process. */
+  /** Closes all of this process's sessions. */
   close(): Promise<void>;
 }
 
 export interface SessionSettings {
-  /** Chromium or Chrome. Undefined: not configured. */
+  /** The path of Chromium or Chrome. Undefined if not configured. */
   readonly executable: string | undefined;
-  /** Starts Chromium without its sandbox, for machines that do not allow it. */
+  /** Starts Chromium without its sandbox, for machines that do not support it. */
   readonly noSandbox: boolean;
-  /** For the log: why the browser did not start, or crashed. */
+  /** Receives the reason why the browser crashed or did not start, for the log. */
   readonly onFailure: (outcome: 'not_started' | 'crashed', why: string) => void;
 }

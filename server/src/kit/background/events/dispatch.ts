@@ -1,6 +1,7 @@
-// Owns dispatching: calls the `afterCommit` listeners with published events, in batches, by one worker at a time. A batch
-// takes some events of each workspace, so that a long backlog of one delays nobody else; those of one workspace are handled
-// in the order of the log. An event whose listener throws or crashes the worker is retried on its own, and the others go on.
+// Dispatches: one worker at a time calls the `afterCommit` listeners with batches of published events. A batch
+// contains a few events from each workspace, so one workspace's backlog does not delay the others. A workspace's events
+// are handled in log order. If a listener throws or crashes the worker, the offending event is retried separately, and
+// all other events are still handled.
 import { type CompiledQuery, sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
@@ -9,13 +10,13 @@ import { toErrorText } from '../error-text.ts';
 import { planForQueues } from '../queues/claim.ts';
 import type { RunningQueue } from '../queues/run.ts';
 
-// The round trips of a batch, on one connection:
+// A batch's round trips, on one connection:
 //
-//   1  begin; lock the dispatch; how many batches were not completed; list pending events
-//   2  one more batch was begun; what the listeners need to know
-//   3  what the listeners write; the events are dispatched; a batch was completed; commit
+//   1  begin; lock the dispatch; read the number of unfinished batches; list pending events
+//   2  count this batch as unfinished; run the listeners' reads
+//   3  the listeners' writes; mark the events as dispatched; reset the number of unfinished batches; commit
 //
-// With 3 travels the claim of what a listener has inserted into a queue, so that it starts here at once
+// If a listener inserts rows into a queue, round trip 3 also claims them, so this process runs them immediately
 // (`RunningQueue.claimWithCommit`).
 
 export interface Event<Payload = unknown> {
@@ -25,10 +26,10 @@ export interface Event<Payload = unknown> {
   readonly occurred_at: Date;
 }
 
-/** What a listener gets beside the events. */
+/** Passed to listeners together with the events. */
 export interface BatchContext<Row = unknown> {
   readonly now: Date;
-  /** What its `read` has read. */
+  /** The rows returned by the listener's `read`. */
   readonly rows: readonly Row[];
   /** The queues that run in this process, by name. */
   readonly queues: RunningQueues;
@@ -38,13 +39,13 @@ export type RunningQueues = ReadonlyMap<string, Pick<RunningQueue, 'claimWithCom
 
 export interface Listener<Db> {
   readonly names: readonly string[];
-  /** Called in the transaction that publishes the event. Database only, for invariants that must never be broken. */
+  /** Called in the publishing transaction, to enforce invariants that must always hold. May only use the database. */
   inTransaction?(db: Db, payload: unknown, now: Date): Promise<void>;
-  /** What `afterCommit` needs to know, read in one round trip with what the other listeners need. */
+  /** Reads the rows that `afterCommit` needs. All listeners' reads share one round trip. */
   read?(events: readonly Event[]): CompiledQuery;
   /**
-   * Called in a worker, once per batch. What it writes commits together with marking the batch as dispatched. It should be sent
-   * with the commit (kit/db/send.ts).
+   * Called in a worker, once per batch. Its writes are part of the transaction that marks the batch as dispatched, and
+   * should be sent with the commit (kit/db/send.ts).
    */
   afterCommit?(db: Db, events: readonly Event[], context: BatchContext): Promise<void>;
 }
@@ -58,9 +59,9 @@ export interface DispatchDeps {
   readonly pace: DispatchPace;
 }
 
-/** What a dispatcher remembers between two batches. */
+/** The dispatcher's state between batches. */
 export interface DispatchPace {
-  /** How many events of one owner the next batch takes. */
+  /** The maximum number of events per owner in the next batch. */
   eventsOfOwner: number;
 }
 
@@ -70,26 +71,29 @@ export const newDispatchPace = (): DispatchPace => ({ eventsOfOwner: initialEven
 const mebibyte = 1024 * 1024;
 const maxBatch = { events: 1_000, bytes: 16 * mebibyte, owners: 500 };
 const maxOfOwner = { events: 1_000, bytes: mebibyte };
-// Fewer would not make a batch shorter on a busy machine, where its round trips take most of the time.
+// A lower minimum would not make batches shorter on a busy machine, where the round trips take most of the time.
 const minEventsOfOwner = 25;
-/** What is published meanwhile waits for the batch, so it should not take longer than this. */
+/** A batch's target duration. Events published during a batch have to wait until it ends. */
 const batchMs = 50;
-// A batch that takes of 500 owners reads few events of each.
+// With 500 owners, a batch reads only a few events per owner.
 const minOfOwnerRead = 4;
-// A payload that is larger than this may be compressed in the table. It counts as the largest that it can be.
+// A payload larger than this may be compressed in the table, so it counts as the largest possible payload.
 const maxPlainBytes = 2_000;
 const maxPayloadBytes = 256 * 1024;
 const maxCrashes = 3;
 
-/** A smaller batch had everything that was pending: at least as many events of an owner fit in a batch. */
+/**
+ * A batch with fewer events than this contained all pending events, because this many events from one owner always fit.
+ */
 export const fullBatch = maxOfOwner.bytes / maxPayloadBytes;
 
 /**
- * Dispatches one batch and returns how many events were handled. How a bad event is found, if event 3 of 5 is bad:
+ * Dispatches one batch and returns how many events were handled. A bad event, here event 3 of 5, is isolated as
+ * follows:
  *
- *   the listener throws on 3        the batch is rolled back; 1, 2, 4, 5 are handled one at a time, 3 is retried later
- *   the listener crashes on 3       after three crashes of the batch the events are handled one at a time: 1 and 2 are
- *                                   handled, 3 crashes three more workers, then it is retried later and 4, 5 are handled
+ *   the listener throws on 3     the batch is rolled back; 1, 2, 4 and 5 are handled separately, 3 is retried later
+ *   the listener crashes on 3    after the batch has crashed three times, each event is handled separately: 1 and 2
+ *                                are handled, 3 crashes three more workers and is retried later, 4 and 5 are handled
  */
 export async function dispatch(deps: DispatchDeps): Promise<number> {
   const startedAt = performance.now();
@@ -99,35 +103,35 @@ export async function dispatch(deps: DispatchDeps): Promise<number> {
     adaptPace(deps.pace, handled, performance.now() - startedAt);
     return handled;
   } catch (error) {
-    // If the database was unavailable, the events are not at fault. A batch that takes too long would do so again.
+    // If the database was unavailable, the events were not the cause. A batch that timed out would time out again.
     if (classifyFailure(error) !== undefined && !isStatementTimeout(error)) throw error;
     return handleEach(deps);
   }
 }
 
-/** Some events take long to handle, those with many webhooks for example. The next batch takes fewer of them, or more. */
+/** Halves or doubles the next batch, because some events, such as events with many webhooks, are slow to handle. */
 function adaptPace(pace: DispatchPace, handled: number, ms: number): void {
   if (ms > batchMs) pace.eventsOfOwner = Math.max(minEventsOfOwner, Math.floor(pace.eventsOfOwner / 2));
   else if (handled >= pace.eventsOfOwner) pace.eventsOfOwner = Math.min(maxOfOwner.events, pace.eventsOfOwner * 2);
 }
 
-// ---- what is pending
+// ---- pending events
 
 const isWaiting = 'dispatched_at is null and retry_at is null';
 const isToRetry = 'dispatched_at is null and retry_at <= statement_timestamp()';
 
-/** SQL for polling: 0 if there are events to dispatch. */
+/** SQL for polling. Evaluates to 0 if there are events to dispatch, and to null otherwise. */
 export const eventsDueInMs = `case when exists (select 1 from events where ${isWaiting})
   or exists (select 1 from events where ${isToRetry}) then 0 end`;
 
 const payloadBytes = `case when pg_column_size(payload) > ${maxPlainBytes} then ${maxPayloadBytes} else pg_column_size(payload) end`;
-// The workspace whose event it is, or '-' for none. The same expression as in the index events_waiting_by_owner.
+// The event's workspace, or '-' if it has none. Must match the expression in the index events_waiting_by_owner.
 const ownerSql = `(coalesce(payload ->> 'workspace_id', '-') collate "C")`;
 const selectOwnerAfter = (previous: string) =>
   `select ${ownerSql} as owner, occurred_at from events where ${isWaiting} and ${ownerSql} > ${previous}
    order by ${ownerSql}, id limit 1`;
 
-/** SQL: when the event that has waited longest was published. */
+/** SQL for the publication time of the longest-waiting event. */
 export const oldestWaitingEvent = `(with recursive owners as (
      (${selectOwnerAfter("''")})
      union all
@@ -135,13 +139,13 @@ export const oldestWaitingEvent = `(with recursive owners as (
    select min(occurred_at) from owners)`;
 
 interface Pending extends Event {
-  /** Where the next batch goes on: after the last owner of this one, or at the beginning if there are no more. */
+  /** The owner after which the next batch continues, or '' if it starts from the beginning. */
   readonly next_after: string;
 }
 
-// The next $1 events of each of the owners after those of the batch before, and those to retry. At least one event of each owner
-// that fits. `owners` jumps from one owner to the next in the index, so its cost does not depend on the length of their backlogs.
-// With $2, nothing if the lock was not acquired.
+// Lists up to $1 events per owner, starting after the previous batch's last owner, and events to retry. Every owner
+// that fits gets at least one event. `owners` jumps from one owner to the next in the index, so the cost does not
+// depend on the length of the backlogs. If $2 is true and the lock was not acquired, lists nothing.
 const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean]>(
   'list pending events',
   `/* service */ with recursive start as (
@@ -173,15 +177,15 @@ const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean
 
 // ---- a batch
 
-// Whether the lock was acquired is a setting, so that the statements that are sent with this one can ask for it. Planning the
-// statements of a batch again and again would take longer than they do.
+// A setting records whether the lock was acquired, so statements sent in the same round trip can check it.
+// `planForQueues` makes PostgreSQL reuse plans, because planning a batch's statements takes longer than running them.
 const tryLockDispatch = prepared<object, []>(
   'lock event dispatch',
   `select ${planForQueues},
      set_config('plinth.may_dispatch', pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0))::text, true)`,
 );
-// A batch that is begun is counted by a sequence, because `setval` outlasts a rollback. If the number is not 0 when the next
-// batch starts, the worker crashed.
+// Unfinished batches are counted in a sequence, because a rollback does not undo `setval`. If the count is not 0 when a
+// batch starts, the previous worker crashed.
 const countUnfinished = prepared<{ unfinished: number }, []>(
   'count unfinished event batches',
   'select last_value as unfinished from unfinished_event_batches',
@@ -194,13 +198,13 @@ const markDispatched = prepared<object, [readonly string[]]>(
   'mark events dispatched',
   '/* service */ update events set dispatched_at = statement_timestamp() where id = any($1::uuid[])',
 );
-// Committed with the batch. So the batch after a crash has the same owners, and not others.
+// Committed with the batch, so after a crash the next batch has the same owners.
 const startNextAfter = prepared<object, [owner: string]>(
   'set the start of the next event batch',
   '/* service */ update event_dispatch_state set started_after = $1 where started_after <> $1',
 );
 
-/** Returns how many events were handled, or that several workers in a row have crashed. */
+/** Returns how many events were handled, or 'crashes' if several batches in a row have crashed their worker. */
 const handleBatch = (deps: DispatchDeps): Promise<number | 'crashes'> =>
   transaction(deps.db, async (db) => {
     const [, [state], events] = await sendTogether(
@@ -210,7 +214,7 @@ const handleBatch = (deps: DispatchDeps): Promise<number | 'crashes'> =>
       listPending.query(deps.pace.eventsOfOwner, true),
     );
     const [first] = events;
-    if (first === undefined) return 0; // or another worker is dispatching
+    if (first === undefined) return 0; // no events are pending, or another worker is dispatching
     const unfinished = state?.unfinished ?? 0;
     if (unfinished >= maxCrashes) return 'crashes';
     await callListeners(db, deps, events, setUnfinished.query(unfinished + 1));
@@ -223,7 +227,7 @@ const handleBatch = (deps: DispatchDeps): Promise<number | 'crashes'> =>
 const markHandled = (db: AnyDb, events: readonly Event[]) =>
   sendWithCommit(db, markDispatched.query(events.map((event) => event.id)));
 
-/** `sentFirst` is sent with what the listeners read, before any of them can crash the worker. */
+/** `sentFirst` is sent together with the listeners' reads, before any listener can crash the worker. */
 async function callListeners(
   db: AnyDb,
   { listeners, now, queues }: DispatchDeps,
@@ -244,7 +248,7 @@ async function callListeners(
 
 // ---- one event at a time
 
-// Recorded outside of the transaction, so that the record survives a crash of the worker.
+// Recorded outside the transaction, so the record survives a worker crash.
 const markEventInProgress = prepared<{ event_crash_count: number }, [string]>(
   'mark event in progress',
   `/* service */ update event_dispatch_state set event_id = $1,
@@ -266,7 +270,7 @@ async function handleEach(deps: DispatchDeps): Promise<number> {
   for (const event of events) {
     try {
       const outcome = await handleOne(deps, event);
-      if (outcome === 'not locked') return handled; // what crashed is known to the worker that is dispatching
+      if (outcome === 'not locked') return handled; // another worker is dispatching, and keeps track of crashes
       if (outcome === 'handled') handled += 1;
     } catch (error) {
       if (classifyFailure(error) !== undefined) throw error;
@@ -288,14 +292,14 @@ const handleOne = (deps: DispatchDeps, event: Event): Promise<'handled' | 'not p
     const [state] = await markEventInProgress(deps.db, event.id);
     if ((state?.event_crash_count ?? 0) >= maxCrashes)
       throw new Error('the worker crashed repeatedly while handling the event');
-    await callListeners(db, deps, [event], markNoEventInProgress.query()); // undone by a crash
+    await callListeners(db, deps, [event], markNoEventInProgress.query()); // a crash rolls this back
     await markHandled(db, [event]);
     return 'handled';
   });
 
 const maxRetryMs = 60 * 60 * 1000;
 
-/** After 1 s, 2 s, 4 s … at most an hour, without end: an event is never dropped. */
+/** Retries after 1 s, 2 s, 4 s and so on, up to one hour apart, indefinitely. Events are never dropped. */
 async function scheduleRetry(db: AnyDb, id: string, error: string): Promise<void> {
   await sql`/* service */ update events set failures = failures + 1, failure = ${error},
     retry_at = statement_timestamp()

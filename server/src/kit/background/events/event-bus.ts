@@ -1,9 +1,10 @@
-// Owns events: publishing one inserts a row in the transaction of the change that caused it. If that commits, the event
-// will be dispatched; if it rolls back, the event never existed.
+// Events. Publishing inserts an event in the same transaction as the change that caused it. If the transaction
+// commits, the event will be dispatched. If it rolls back, there is no event.
 import { type CompiledQuery, sql } from 'kysely';
 import { type AnyDb, afterCommit, prepared } from '../../db/database.ts';
 import { sendWithCommit } from '../../db/send.ts';
 import { newId } from '../../ids.ts';
+import { purge } from '../purge.ts';
 import type { WakeUps } from '../workers/wake.ts';
 import {
   type BatchContext,
@@ -21,13 +22,13 @@ type Handle<Payload, Db, Row = never> = (
   context: BatchContext<Row>,
 ) => Promise<void>;
 
-/** Creates listeners whose payloads have the types that `Events` declares for their names. */
+/** Creates listeners whose payload types are declared in `Events`. */
 export const createListeners = <Events extends { [Name in keyof Events]: object }, Db>() => ({
   listenInTransaction: <Name extends keyof Events & string>(
     name: Name,
     handle: (db: Db, payload: Events[Name], now: Date) => Promise<void>,
   ): Listener<Db> => ({ names: [name], inTransaction: handle }),
-  /** With several names, one listener handles them all in log order. */
+  /** A listener with several names receives all matching events in log order. */
   listenAfterCommit: <Name extends keyof Events & string, Row = never>(
     names: Name | readonly Name[],
     handling: Handle<Events[Name], Db> | { read: Read<Events[Name], Row>; handle: Handle<Events[Name], Db, Row> },
@@ -37,7 +38,6 @@ export const createListeners = <Events extends { [Name in keyof Events]: object 
   },
 });
 
-/** A row of the table `events`. */
 export interface EventRow {
   readonly id: string;
   readonly name: string;
@@ -48,22 +48,22 @@ export interface EventRow {
 export interface EventBus<Events, Db> {
   publish<Name extends keyof Events & string>(db: Db, name: Name, payload: Events[Name], now: Date): Promise<void>;
   /**
-   * Builds an event for a statement that makes a change and inserts its event at once. Call `published` after it. Such an
-   * event can't have `inTransaction` listeners.
+   * Builds an event for a statement that makes a change and inserts the event itself. Call `published` after the
+   * statement. The event can't have `inTransaction` listeners.
    */
   newRow<Name extends keyof Events & string>(name: Name, payload: Events[Name], now: Date): EventRow;
   /** Wakes the dispatcher after the transaction that inserted events has committed. */
   published(db: Db): void;
-  /** Sets the listeners. Called once, after all features are created. */
+  /** Sets the listeners. Called once, after all features have been created. */
   listen(listeners: readonly Listener<Db>[]): void;
   /**
-   * Calls the `afterCommit` listeners with one batch of pending events. Returns how many events were handled. `queues` are those
-   * that run in this process.
+   * Calls the `afterCommit` listeners with one batch of pending events and returns how many events were handled.
+   * `queues` are the queues running in this process.
    */
   dispatch(db: Db, now: Date, queues?: RunningQueues): Promise<number>;
 }
 
-/** The wake-up topic of the dispatcher. */
+/** The dispatcher's wake-up topic. */
 export const eventsTopic = 'events';
 
 const insertEvent = prepared<object, [string, string, string, Date]>(
@@ -101,7 +101,7 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
   };
 }
 
-/** Those of these events that are still kept. For work that an event has caused and that reads its payload later. */
+/** Returns the events that still exist, for work that reads its event's payload later. */
 export const listEvents = <Payload>(db: AnyDb, ids: readonly string[]): Promise<Event<Payload>[]> =>
   selectEvents(db, ids) as Promise<Event<Payload>[]>;
 
@@ -110,12 +110,20 @@ const selectEvents = prepared<Event, [readonly string[]]>(
   '/* service */ select id, name, payload, occurred_at from events where id = any($1::uuid[])',
 );
 
-const keptMs = 7 * 24 * 60 * 60 * 1000;
+const minuteMs = 60 * 1000;
+const keptMs = 10 * minuteMs;
+/** Events with a larger payload are removed sooner, so nobody fills the log with them. */
+const largePayload = { bytes: 8 * 1024, keptMs: minuteMs };
 
-/** Removes events a week after they were dispatched. Returns how many. */
-export async function removeDispatchedEvents(db: AnyDb, now: Date): Promise<number> {
-  const oldest = new Date(now.getTime() - keptMs);
-  const { numAffectedRows } = await sql`/* service */ delete from events where id in (
-    select id from events where dispatched_at < ${oldest} limit 5000)`.execute(db);
-  return Number(numAffectedRows ?? 0);
+/**
+ * Removes dispatched events that nothing needs any more. `neededIf` are SQL conditions on `events.id` that
+ * are true for an event that is still needed. Returns how many were removed.
+ */
+export async function removeDispatchedEvents(db: AnyDb, neededIf: readonly string[], now: Date): Promise<number> {
+  const before = (ms: number) => new Date(now.getTime() - ms);
+  const isNeeded = ['false', ...neededIf].map((condition) => `(${condition})`).join(' or ');
+  const where = sql`dispatched_at < ${before(largePayload.keptMs)}
+    and (dispatched_at < ${before(keptMs)} or pg_column_size(payload) > ${largePayload.bytes})
+    and not (${sql.raw(isNeeded)})`;
+  return purge(db, { table: 'events', where });
 }

@@ -1,9 +1,11 @@
-// Events: published by the transaction that caused them, handled once, in order, even if a listener fails.
+// Tests events: they are published by the transaction that caused them and handled once, in order, even if a listener
+// fails.
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { countRowsRead } from '../../../../test/support/rows-read.ts';
 import { cloneTemplate } from '../../../../test/support/template.ts';
 import { type AnyDb, openDatabase, transaction } from '../../db/database.ts';
+import { newId } from '../../ids.ts';
 import type { Event, Listener } from './dispatch.ts';
 import { createListeners, eventBus, removeDispatchedEvents } from './event-bus.ts';
 
@@ -121,7 +123,7 @@ describe('dispatch', () => {
     expect(await listHandled()).toEqual(Array.from({ length: 2_500 }, (_, index) => index + 1));
   });
 
-  it('takes some events of each workspace, so that a long backlog of one delays nobody else', async () => {
+  it('takes some events of each workspace, so a long backlog of one delays nobody else', async () => {
     const handled: string[] = [];
     const bus = busOf(
       listenAfterCommit('thing.made', async (_db, events: readonly Event<{ n: number; workspace_id?: string }>[]) => {
@@ -140,7 +142,7 @@ describe('dispatch', () => {
     expect(handled).toHaveLength(253);
     const ofBusy = handled.filter((text) => text.startsWith('busy'));
     expect(ofBusy).toEqual(Array.from({ length: 250 }, (_, index) => `busy ${index + 1}`));
-    expect(handled.indexOf('quiet 2')).toBeLessThan(handled.indexOf('busy 151')); // the second batch takes 100 at most
+    expect(handled.indexOf('quiet 2')).toBeLessThan(handled.indexOf('busy 151')); // batch 2 has at most 100 events
   });
 
   it('reads what it takes, not the backlog, with statistics from when nothing was waiting', async () => {
@@ -203,7 +205,7 @@ describe('dispatch', () => {
     expect(failures).toContain('thing.made three is bad');
     const pending = () => sql`select failures, failure from events where dispatched_at is null`.execute(db);
     expect((await pending()).rows).toEqual([{ failures: 1, failure: 'three is bad' }]);
-    expect(await bus.dispatch(db, now())).toBe(0); // its retry is not due yet
+    expect(await bus.dispatch(db, now())).toBe(0); // the retry is not yet due
     fixed = true;
     await sql`update events set retry_at = now() where dispatched_at is null`.execute(db);
     expect(await bus.dispatch(db, now())).toBe(1);
@@ -245,7 +247,7 @@ it('a batch that fails is the one whose events are handled one at a time, howeve
       for (const event of events) handled.add(event.payload.n);
     }),
   );
-  const count = 700; // more workspaces than a batch has
+  const count = 700; // more workspaces than fit in a batch
   for (let n = 0; n < count; n += 1) {
     const workspace_id = String(n).padStart(4, '0');
     await bus.publish(db, 'thing.made', { n, workspace_id } as { n: number }, now());
@@ -258,7 +260,7 @@ it('a batch that fails is the one whose events are handled one at a time, howeve
 
 it('an event that crashes its worker is found, and retried later with its error', async () => {
   const crash = new Error('the process is gone');
-  Object.assign(crash, { code: '57P01' }); // a lost connection: the event is not counted as failed
+  Object.assign(crash, { code: '57P01' }); // a lost connection does not count as a failed event
   const bus = busOf(
     listenAfterCommit('thing.made', async (db, events) => {
       if (events.some((event) => event.payload.n === 2)) throw crash;
@@ -272,12 +274,38 @@ it('an event that crashes its worker is found, and retried later with its error'
   expect(rows).toEqual([{ failure: 'the worker crashed repeatedly while handling the event' }]);
 });
 
-it('dispatched events are removed after a week, others never', async () => {
-  const bus = busOf();
-  await bus.publish(db, 'thing.made', { n: 1 }, now());
-  await bus.dispatch(db, now());
-  await bus.publish(db, 'thing.made', { n: 2 }, now());
-  expect(await removeDispatchedEvents(db, new Date(Date.now() + 6 * 86_400_000))).toBe(0);
-  expect(await removeDispatchedEvents(db, new Date(Date.now() + 8 * 86_400_000))).toBe(1);
-  expect((await sql`select 1 from events`.execute(db)).rows).toHaveLength(1);
+describe('removing events', () => {
+  const minuteMs = 60_000;
+  const remove = (afterMs: number, neededIf: readonly string[] = []) =>
+    removeDispatchedEvents(db, neededIf, new Date(Date.now() + afterMs));
+  const listNumbers = async () =>
+    (await sql<{ n: number }>`select (payload->>'n')::int as n from events order by id`.execute(db)).rows.map(
+      ({ n }) => n,
+    );
+  const textOf = (bytes: number) => Array.from({ length: bytes / 32 }, () => newId().replaceAll('-', '')).join('');
+  const publish = (n: number, text = '') => busOf().publish(db, 'thing.made', { n, text } as { n: number }, now());
+
+  it('takes ten minutes from the dispatch, one if the payload is large, and never happens before it', async () => {
+    await publish(1);
+    await publish(2, textOf(64_000));
+    expect(await busOf().dispatch(db, now())).toBe(2);
+    await publish(3, textOf(64_000));
+    expect(await remove(0)).toBe(0);
+    expect(await remove(2 * minuteMs)).toBe(1);
+    expect(await listNumbers()).toEqual([1, 3]);
+    expect(await remove(9 * minuteMs)).toBe(0);
+    expect(await remove(11 * minuteMs)).toBe(1);
+    expect(await listNumbers()).toEqual([3]);
+  });
+
+  it('waits while something needs the event', async () => {
+    for (const n of [1, 2]) await publish(n, textOf(64_000));
+    await busOf().dispatch(db, now());
+    await sql`insert into handled values (1, 'needs the first event')`.execute(db);
+    const neededIf = ["exists (select from handled where n = (events.payload->>'n')::int)", 'false'];
+    expect(await remove(60 * minuteMs, neededIf)).toBe(1);
+    expect(await listNumbers()).toEqual([1]);
+    await sql`delete from handled`.execute(db);
+    expect(await remove(60 * minuteMs, neededIf)).toBe(1);
+  });
 });

@@ -1,4 +1,4 @@
-// Claiming: the limits that apply to all processes together (docs/decisions/0017), the worked example, and `load`.
+// Tests claiming: the limits that apply across all processes (docs/decisions/0017), the worked example, and `load`.
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTestQueue, type TestJob } from '../../../../test/support/queue-tables.ts';
@@ -10,11 +10,11 @@ import { readQueueDepth } from './queue.ts';
 
 const { db, runAsOwner, owners, buildQueue, start, enqueue, effects } = await createTestQueue();
 const countUnfinished = async () => {
-  const { due, running } = await readQueueDepth({ name: 'jobs' }, db);
+  const { due, running } = await readQueueDepth(db, { name: 'jobs' });
   return due + running;
 };
 
-/** Counts how many rows run at once by key, in all queues that use its `run`. */
+/** Counts how many rows run concurrently per key, across all queues that use the returned `run`. */
 function createMeter(keyOf: (job: TestJob) => string, ms = 15) {
   const now = new Map<string, number>();
   const most = new Map<string, number>();
@@ -90,6 +90,14 @@ describe('global limits', () => {
     expect(seen.indexOf('free')).toBeLessThan(60);
   });
 
+  it('the concurrency key may be a column of any type', async () => {
+    for (let n = 0; n < 6; n += 1) await enqueue(String(n));
+    const { most, run } = createMeter(({ owner_id }) => owner_id);
+    start(buildQueue({ globalLimits: { concurrencyKey: 'owner_id', perKey: 2 }, run }), 0);
+    await expect.poll(countUnfinished).toBe(0);
+    expect(most.get(owners[0])).toBe(2);
+  });
+
   it('a row claimed by another process counts towards its concurrency key until the claim is released', async () => {
     for (let n = 0; n < 5; n += 1) await enqueue(String(n), { concurrency_key: 'x' });
     await sql`update jobs set claimed_slot = 1, claimed_epoch = 1 where what in ('0', '1')`.execute(db);
@@ -126,7 +134,7 @@ describe('the worked example in claim.ts', () => {
     };
     start(buildQueue({ ...limits, run }));
     await expect.poll(() => claimed.toSorted()).toEqual(['1', '2', '4', '7']);
-    await new Promise((resolve) => setTimeout(resolve, 300)); // later claims find nothing more
+    await new Promise((resolve) => setTimeout(resolve, 300)); // time for further claims, which must not find more rows
     expect(claimed).toHaveLength(4);
     stopped.resolve({});
   });
@@ -160,6 +168,122 @@ describe('a long backlog', () => {
       });
       expect(read).toBeLessThan(500);
     });
+  });
+});
+
+describe('transaction ids', () => {
+  const nobody = { claimedRows: [], finishedRows: new Set<never>() };
+  const claim = async () => {
+    const claimer = createClaimer(buildQueue(), { db, slot: { slot: 0, epoch: 1 } });
+    return { claimer, rows: (await claimer.claim(10, nobody)).rows as readonly TestJob[] };
+  };
+  const setChangedIn = (xid: string) => sql`update jobs set changed_in = ${xid}::xid8`.execute(db);
+
+  it('from the future, as in a copy of another database, are corrected by the first look, and hide no row', async () => {
+    await enqueue('copied', { inMs: 100 });
+    await setChangedIn('1000000000000');
+    const { claimer, rows } = await claim();
+    expect(rows).toEqual([]);
+    const { rows: ahead } =
+      await sql`select from jobs where changed_in >= pg_snapshot_xmax(pg_current_snapshot())`.execute(db);
+    expect(ahead).toEqual([]);
+    await expect.poll(async () => (await claimer.claim(10, nobody)).rows.length).toBe(1);
+  });
+
+  it('a row that is copied with an old one is found by the next claim, because an insert always gets its own', async () => {
+    const { claimer } = await claim();
+    await sql`insert into jobs (id, owner_id, what, due_at, changed_in) values (${newId()}, ${owners[0]}, 'copied', now(), '3')`.execute(
+      db,
+    );
+    expect((await claimer.claim(10, nobody)).rows).toHaveLength(1);
+  });
+
+  it('a claim in a transaction that has written finds what the transaction writes after it', async () => {
+    const { claimer } = await claim();
+    await transaction(db, async (db) => {
+      const insert = (what: string) =>
+        sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owners[1]}, ${what}, now())`.execute(
+          db,
+        );
+      const within = createClaimer(buildQueue(), { db, slot: { slot: 0, epoch: 1 } });
+      await insert('before');
+      expect((await within.claim(10, nobody)).rows).toHaveLength(1);
+      await insert('after');
+      expect((await within.claim(10, nobody)).rows).toHaveLength(1);
+    });
+    expect((await claimer.claim(10, nobody)).rows).toEqual([]);
+  });
+
+  it('a row that looks cannot find is found by the repeated full look, and counted', async () => {
+    const missed: number[] = [];
+    const claimer = createClaimer(
+      buildQueue(),
+      { db, slot: { slot: 0, epoch: 1 } },
+      { fullLookEveryMs: 200, onMissed: (count) => missed.push(count) },
+    );
+    await claimer.claim(10, nobody);
+    await enqueue('hidden');
+    await setChangedIn('3'); // as if the trigger were missing
+    expect((await claimer.claim(10, nobody)).rows).toEqual([]);
+    await expect.poll(async () => (await claimer.claim(10, nobody)).rows.length).toBe(1);
+    expect(missed).toEqual([1]);
+  });
+
+  it('after an error that may mean anything, nothing is remembered, so the next claim looks at all', async () => {
+    const claimer = createClaimer(buildQueue(), { db, slot: { slot: 0, epoch: 1 } });
+    await claimer.claim(10, nobody);
+    await runAsOwner('alter table jobs rename to jobs_away');
+    await expect(claimer.claim(10, nobody)).rejects.toThrow();
+    expect(claimer.known.position).toBeUndefined();
+    await runAsOwner('alter table jobs_away rename to jobs');
+    await enqueue('hidden');
+    await setChangedIn('3');
+    expect((await claimer.claim(10, nobody)).rows).toHaveLength(1);
+  });
+});
+
+describe('a cancelled statement', () => {
+  const nobody = { claimedRows: [], finishedRows: new Set<never>() };
+  const slot = { slot: 0, epoch: 1 };
+
+  /** Runs `work` while the table is locked, and cancels the first statement that waits for it, as a timeout would. */
+  async function cancelFirst<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { working } = await transaction<never, { working: Promise<Result> }>(db, async (locking) => {
+      await sql`lock table jobs in access exclusive mode`.execute(locking);
+      const working = work();
+      working.catch(() => {}); // it may fail before it is awaited below
+      const cancel = async () =>
+        (
+          await sql`select pg_cancel_backend(pid) from pg_locks where relation = 'jobs'::regclass and not granted`.execute(
+            db,
+          )
+        ).rows.length;
+      await expect.poll(cancel, { timeout: 5_000 }).toBe(1);
+      return { working };
+    });
+    return working;
+  }
+
+  it('of a repeated full look is reported; the floors are kept, and claims continue', async () => {
+    const errors: unknown[] = [];
+    const options = { fullLookEveryMs: 1_000, onError: (error: unknown) => errors.push(error) };
+    const claimer = createClaimer(buildQueue(), { db, slot }, options);
+    await claimer.claim(10, nobody);
+    await enqueue('found by the look');
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const { rows } = await cancelFirst(() => claimer.claim(10, nobody));
+    expect(rows).toHaveLength(1);
+    await claimer.claim(10, nobody);
+    expect(errors).toMatchObject([{ code: '57014' }]);
+  });
+
+  it('of a claim makes it fail, and forgets nothing', async () => {
+    const claimer = createClaimer(buildQueue(), { db, slot });
+    await claimer.claim(10, nobody);
+    await enqueue('found by the look');
+    await expect(cancelFirst(() => claimer.claim(10, nobody))).rejects.toMatchObject({ code: '57014' });
+    expect(claimer.known.position).toBeDefined();
+    expect((await claimer.claim(10, nobody)).rows).toHaveLength(1);
   });
 });
 

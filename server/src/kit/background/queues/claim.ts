@@ -1,9 +1,24 @@
-// Owns claiming: which due rows a worker reserves next. Claims are fair between owners, and stay within the limit on how
-// many rows of one owner run at once in this process. With `globalLimits` that limit applies to all processes together,
-// and so does a second one, on the rows of one concurrency key.
+// Claims: which due rows a worker reserves next. Claims are fair between owners, and limit how many of an
+// owner's rows run concurrently in this process. With `globalLimits`, this limit applies across all processes, as does
+// a second limit on rows with the same concurrency key.
 import type { CompiledQuery } from 'kysely';
 import { type AnyDb, prepared, preparedByText, transactionOf } from '../../db/database.ts';
+import { isCancelled } from '../../db/failures.ts';
 import type { SlotEpoch } from '../workers/slots.ts';
+import { createFloors, type OwnerFloor, type Position, type RowElsewhere } from './floors.ts';
+import {
+  correctFutureChanges,
+  createLook,
+  type FoundLook,
+  fromMs,
+  isElsewhere,
+  isWaiting,
+  keyOf,
+  selectChanged,
+  selectWaitingOwners,
+  toMs,
+} from './look.ts';
+import { isNotPaused } from './pauses.ts';
 import {
   claimedColumnsOf,
   commitModeOf,
@@ -14,10 +29,10 @@ import {
   setCommitMode,
 } from './queue.ts';
 
-// How rows are chosen. First candidates are selected, then they are numbered, and the best are claimed.
+// How rows are chosen: candidates are selected and numbered, and the best candidates are claimed.
 //
-// Example: perOwner = 2, limit = 10, and global limits with perKey = 3. The rows of A and B have the concurrency key x,
-// those of C have y. One row of C is running. The candidates:
+// Example: perOwner = 2, limit = 10, and global limits with perKey = 3. A's and B's rows have the concurrency key x,
+// and C's rows have y. One of C's rows is running. The candidates:
 //
 //   row  owner  key  due    turn  key_turn  claimed
 //   1    A      x    09:00  1     1         yes
@@ -29,36 +44,37 @@ import {
 //   7    C      y    09:06  2     2         yes
 //   8    C      y    09:07  3     –         no: turn > perOwner
 //
-// `turn` numbers the rows of one owner by due time, after those that are running: C's first row has turn 2, because C has
-// one row running. `key_turn` numbers the remaining rows of one key by (turn, due time), again after those running.
-// The best rows by (turn, due time) are claimed: 1, 4, 2, 7; with limit = 3: 1, 4, 2. They are returned in no particular
-// order. The others become claimable when running rows of their owner or key finish. claim.test.ts runs this example.
+// `turn` numbers an owner's rows by due time, after the owner's running rows. C's first row has turn 2, because C has
+// one row running. `key_turn` numbers a key's remaining rows by (turn, due time), again after the key's running rows.
+// The best rows by (turn, due time) are claimed: 1, 4, 2, 7; with limit = 3: 1, 4, 2. Claimed rows are returned in no
+// particular order. The other rows become claimable as rows with the same owner or key finish. claim.test.ts runs this
+// example.
 //
-// Which rows are candidates:
-// - those that have been due longest, whoever owns them;
-// - some of each of the next owners that have rows waiting, so that one long backlog does not delay everybody else. A claim visits
-//   500 owners, and the next one goes on after them.
-// A claim of certain owners, whose rows have just been inserted, has only theirs.
+// The candidates are the first rows of each owner that the claim visits, read from the owner's floor on (floors.ts). A
+// claim visits the owners whose floor has passed, at most 500 of them, and those that a look finds: their rows became
+// waiting since. So an owner's backlog does not delay the others, and no claim reads past what is completed, which
+// is expensive while an old snapshot keeps the index entries of completed rows.
+// A claim for specific owners, whose rows have just been inserted, only considers those owners' rows.
 //
-// Quarantine: a row is quarantined if workers crashed while running it (complete.ts). It is claimed only if this process
-// runs no other quarantined row of the queue; two processes may each run one. A quarantined row that waits for this is
-// numbered like any other, so it still occupies a turn of its owner and of its key.
+// Quarantine: a row is quarantined if workers have crashed while running it (complete.ts). A process runs at most one
+// quarantined row per queue at a time, but several processes may each run one. While a quarantined row waits, it is
+// numbered like any other row, so it still uses up one of its owner's and key's turns.
 
 export interface ClaimDeps {
   readonly db: AnyDb;
   readonly slot: SlotEpoch;
 }
 
-/** What this process has claimed already. */
+/** The rows that this process has claimed so far. */
 export interface ClaimedHere {
   readonly claimedRows: readonly QueueRow[];
-  /** The ones among them that have run but are not completed yet; they no longer count against any limit. */
+  /** Claimed rows that have run but are not yet completed. They no longer count towards any limit. */
   readonly finishedRows: ReadonlySet<QueueRow>;
 }
 
 export interface Claim {
   readonly rows: readonly QueueRow[];
-  /** In how many milliseconds the next row is due that nobody has claimed: 0 or less if it is due now. */
+  /** Milliseconds until the next unclaimed row is due. Zero or less if it is due now. */
   readonly nextDueInMs: number | undefined;
 }
 
@@ -66,10 +82,13 @@ export interface Claimer {
   /** Claims at most `limit` due rows, in one round trip. */
   claim(limit: number, here: ClaimedHere): Promise<Claim>;
   /**
-   * The statements that claim at most `limit` rows of these owners, to be sent with the commit of a transaction. They claim nothing
-   * if another process is claiming just now. The last two return the rows and what is due next.
+   * Returns statements that claim at most `limit` of these owners' rows, to be sent with a transaction's commit. They
+   * claim nothing while another process is claiming. The last two statements return the claimed rows and the time until
+   * the next row is due. Undefined if it is not known what other processes run.
    */
-  listStatements(limit: number, here: ClaimedHere, owners: readonly string[]): ClaimStatements;
+  listStatements(limit: number, here: ClaimedHere, owners: readonly string[]): ClaimStatements | undefined;
+  /** What polling needs to know; see `queueDueInMs`. */
+  readonly known: KnownRows;
 }
 
 export type ClaimStatements = readonly [
@@ -82,203 +101,351 @@ interface NextDue {
   readonly in_ms: number | null;
 }
 
-const beforeFirstOwner = '00000000-0000-0000-0000-000000000000';
-const maxOwnersPerClaim = 500;
+/** Up to where a process knows a queue, and when the next of the rows it knows is due. */
+export interface KnownRows {
+  readonly position: Position | undefined;
+  readonly nextMs: number | undefined;
+}
 
-export function createClaimer(queue: Queue, { db, slot }: ClaimDeps): Claimer {
-  const claimWaiting = prepareClaim(`claim ${queue.name}`, queue, selectWaiting(queue));
-  const claimOfOwners = prepareClaim(`claim of owners ${queue.name}`, queue, selectOfOwners(queue));
-  const findLastVisited = prepareFindLastVisited(queue);
+export interface ClaimerOptions {
+  /** How often a full look checks that nothing was missed. */
+  readonly fullLookEveryMs?: number;
+  /** Called with the number of owners that had waiting rows which only a full look found. Must never happen. */
+  readonly onMissed?: (count: number) => void;
+  /** Called when a repeated full look was cancelled. Claims continue without it. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const maxOwnersPerClaim = 500;
+const fullLookEveryMs = 5 * 60_000;
+/** A claim of rows that were just inserted reads from this long ago on. */
+const justInsertedMs = 5_000;
+// A floor that is about to pass may have passed by the time the claim runs.
+const soonMs = 50;
+
+export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: ClaimerOptions = {}): Claimer {
+  const claimVisited = prepareClaim(`claim ${queue.name}`, queue, visitFloorsAndChanges);
+  const claimOfOwners = prepareClaim(`claim of owners ${queue.name}`, queue, visitFloorsIfLocked);
+  const findFloors = prepareFindFloors(queue);
   const findNextDue = prepareFindNextDue(queue);
+  const look = createLook(queue, slot);
   const lockName = `claim ${queue.name}`;
-  let lastOwner = beforeFirstOwner;
+  const floors = createFloors();
+  let isCorrected = false;
+  let fullyLookedAt = Number.NEGATIVE_INFINITY;
+  /** The database's clock minus this process's. */
+  let clockOffsetMs = 0;
+
+  const noteClock = ({ nowMs }: FoundLook) => {
+    clockOffsetMs = nowMs - Date.now();
+  };
+  const nowMs = () => Date.now() + clockOffsetMs;
+
+  /** Reads the floors of all owners, without the lock: under an old snapshot it takes as long as claims once did. */
+  const lookAtAll = async (here: ClaimedHere): Promise<void> => {
+    if (!isCorrected) await correctFutureChanges(db, queue);
+    isCorrected = true;
+    const known = listIds(here);
+    const [, row] = await transactionOf(
+      db,
+      prepareClaims.query(lockName, commitModeOf(queue)),
+      look.queryAll(floors.position, known),
+    );
+    const found = look.read(row);
+    if (found.isBehind) floors.forget();
+    const missed = floors.learnAll(found.all, found);
+    if (missed > 0) options.onMissed?.(missed);
+    noteClock(found);
+    fullyLookedAt = performance.now();
+  };
+
+  /** Repeats the full look. If it takes too long, the floors are still true, and the next try has its time. */
+  const lookAtAllAgain = async (here: ClaimedHere): Promise<void> => {
+    fullyLookedAt = performance.now();
+    try {
+      await lookAtAll(here);
+    } catch (error) {
+      if (!isCancelled(error)) throw error;
+      options.onError?.(error);
+    }
+  };
+
+  const claimOnce = async (limit: number, here: ClaimedHere): Promise<Claim> => {
+    const isFullLookDue = performance.now() - fullyLookedAt > (options.fullLookEveryMs ?? fullLookEveryMs);
+    if (floors.position === undefined) await lookAtAll(here);
+    else if (isFullLookDue) await lookAtAllAgain(here);
+    const position = floors.position as Position;
+    const prepare = queue.globalLimits === undefined ? prepareClaims : prepareSerialClaims;
+    const visited = floors.choose(nowMs() + soonMs, maxOwnersPerClaim);
+    const [, row, rows, found] = await transactionOf(
+      db,
+      prepare.query(lockName, commitModeOf(queue)),
+      look.query(position, listIds(here), floors.listToCheck()),
+      claimVisited.query(...listValues(visited, position, limit, countRunning(queue, here))),
+      findFloors.query(...toColumns(visited)),
+    );
+    const seen = look.read(row);
+    noteClock(seen);
+    floors.learn(
+      found.map(({ owner, floor }) => [owner, floor]),
+      seen,
+    );
+    if (seen.isBehind) floors.forget();
+    const nextMs = floors.findNextMs();
+    if (floors.position === undefined) return { rows, nextDueInMs: 0 };
+    return { rows, nextDueInMs: nextMs === undefined ? undefined : nextMs - seen.nowMs };
+  };
+
+  const listValues = (
+    visited: readonly OwnerFloor[],
+    { xmax, xip }: Position,
+    limit: number,
+    running: RunningValues,
+  ): ClaimValues => [
+    ...toColumns(visited),
+    limit,
+    slot.slot,
+    slot.epoch,
+    running.quarantineLimit,
+    xmax,
+    xip,
+    ...running.byOwnerAndKey,
+    running.known,
+    ...toElsewhereColumns(floors.listElsewhere()),
+  ];
+
   return {
     async claim(limit, here) {
-      const prepare = queue.globalLimits === undefined ? prepareClaims : prepareSerialClaims;
-      const [, [visited], rows, [next]] = await transactionOf(
-        db,
-        prepare.query(lockName, commitModeOf(queue)),
-        findLastVisited.query(lastOwner),
-        claimWaiting.query(lastOwner, limit, slot.slot, slot.epoch, ...countRunning(queue, here)),
-        findNextDue.query(),
-      );
-      lastOwner = visited?.owner ?? beforeFirstOwner;
-      return { rows, nextDueInMs: next?.in_ms ?? undefined };
+      try {
+        return await claimOnce(limit, here);
+      } catch (error) {
+        // The connection may be lost because the database crashed, and with it claims whose effect is remembered.
+        if (!isCancelled(error)) floors.forget();
+        throw error;
+      }
     },
-    listStatements: (limit, here, owners) => [
-      tryPrepareSerialClaims.query(lockName),
-      claimOfOwners.query(owners, limit, slot.slot, slot.epoch, ...withoutQuarantined(countRunning(queue, here))),
-      findNextDue.query(),
-    ],
+    listStatements(limit, here, owners) {
+      const { position } = floors;
+      if (position === undefined) return undefined;
+      const recentMs = nowMs() - justInsertedMs;
+      const visited = owners.map((owner): OwnerFloor => {
+        return [owner, Math.min(floors.getFloorMs(owner) ?? recentMs, recentMs)];
+      });
+      const running = { ...countRunning(queue, here), quarantineLimit: 0 as const }; // the loop may be claiming one
+      return [
+        tryPrepareSerialClaims.query(lockName),
+        claimOfOwners.query(...listValues(visited, position, limit, running)),
+        findNextDue.query(...toColumns(visited)),
+      ];
+    },
+    get known() {
+      return { position: floors.position, nextMs: floors.findNextMs() };
+    },
   };
 }
 
-/** The values of `$5` and the following: how many quarantined rows may be claimed, and what runs here. */
-type RunningValues = readonly [quarantineLimit: 0 | 1, ...running: readonly (readonly string[] | readonly number[])[]];
+const listIds = ({ claimedRows }: ClaimedHere): readonly string[] => claimedRows.map((row) => row.id);
 
-function countRunning(queue: Queue, { claimedRows, finishedRows }: ClaimedHere): RunningValues {
-  const runningRows = claimedRows.filter((row) => !finishedRows.has(row));
-  const threshold = getQuarantineThreshold(queue);
-  const quarantineLimit = runningRows.some((row) => row.crash_count >= threshold) ? 0 : 1;
-  if (queue.globalLimits !== undefined) return [quarantineLimit, [...finishedRows].map((row) => row.id)];
-  const byOwner = Map.groupBy(runningRows, (row) => String(Reflect.get(row, queue.owner)));
-  return [quarantineLimit, [...byOwner.keys()], [...byOwner.values()].map((rows) => rows.length)];
+const toColumns = (
+  floors: readonly OwnerFloor[],
+): readonly [owners: readonly string[], floorsMs: readonly number[]] => [
+  floors.map(([owner]) => owner),
+  floors.map(([, floorMs]) => floorMs),
+];
+
+const toElsewhereColumns = (rows: readonly RowElsewhere[]) =>
+  [rows.map(({ id }) => id), rows.map(({ owner }) => owner), rows.map(({ key }) => key)] as const;
+
+/** What this process is running. */
+interface RunningValues {
+  readonly quarantineLimit: 0 | 1;
+  readonly byOwnerAndKey: readonly [owners: readonly string[], keys: readonly string[], counts: readonly number[]];
+  /** The rows that it has claimed, also those that have run and are marked as claimed until they are completed. */
+  readonly known: readonly string[];
 }
 
-/** The loop of the queue may be claiming a quarantined row just now. */
-const withoutQuarantined = ([, ...running]: RunningValues): RunningValues => [0, ...running];
+function countRunning(queue: Queue, here: ClaimedHere): RunningValues {
+  const runningRows = here.claimedRows.filter((row) => !here.finishedRows.has(row));
+  const threshold = getQuarantineThreshold(queue);
+  const keyColumn = queue.globalLimits?.concurrencyKey;
+  const ownerOf = (row: QueueRow) => String(Reflect.get(row, queue.owner));
+  const concurrencyKeyOf = (row: QueueRow) => (keyColumn === undefined ? '' : String(Reflect.get(row, keyColumn)));
+  const groups = [...Map.groupBy(runningRows, (row) => `${ownerOf(row)} ${concurrencyKeyOf(row)}`).values()];
+  const firstRows = groups.map(([row]) => row as QueueRow);
+  return {
+    quarantineLimit: runningRows.some((row) => row.crash_count >= threshold) ? 0 : 1,
+    byOwnerAndKey: [firstRows.map(ownerOf), firstRows.map(concurrencyKeyOf), groups.map((rows) => rows.length)],
+    known: listIds(here),
+  };
+}
 
-// ---- the transaction of a claim
+// ---- a claim's transaction
 
-// Two processes that count at the same time would both claim the last free place of an owner or key.
+// Without a lock, two processes that count concurrently would both use an owner's or key's last free place.
 const lockOfClaims = 'hashtextextended($1, 0)';
-// A queue table fills within seconds. A planner with statistics from before would choose to read the whole table, or to sort all
-// that waits instead of following the index that is sorted already. This matters most with global limits: the lock makes all
-// other processes wait, and the running rows are counted too.
+// A queue table fills within seconds. With outdated statistics, the planner would scan the whole table, or sort all
+// waiting rows instead of using the sorted index. This matters most with global limits, because other processes wait
+// for the lock and the running rows are counted as well.
 export const planForQueues = `${planForIds}, set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true),
   set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
 /**
- * Prepares the transaction of a claim under global limits. One statement, but not part of the claim, because a statement sees
- * what was committed before it began. The claim must begin after the lock is acquired, so that its count sees what the
- * previous holder of the lock committed.
+ * Prepares a claim's transaction under global limits. This is a separate statement, because a statement only sees rows
+ * that were committed before it started. The claim must start after the lock is acquired, to count the rows that the
+ * previous lock holder has claimed.
  */
 const prepareSerialClaims = prepared<object, [lockName: string, commitMode: 'off' | null]>(
   'prepare serial claims',
   `select pg_advisory_xact_lock(${lockOfClaims}), ${setCommitMode('$2')}, ${planForQueues}`,
 );
-/** Without global limits nobody needs to wait. */
+/** Without global limits, claims need no lock. */
 const prepareClaims = prepared<object, [lockName: string, commitMode: 'off' | null]>(
   'prepare claims',
   `select $1::text, ${setCommitMode('$2')}, ${planForQueues}`,
 );
-/** In a transaction that must not wait. A claim of owners claims nothing if the lock was not acquired. */
+/** For a transaction that must not wait. If the lock is not available, the claim that follows claims nothing. */
 const tryPrepareSerialClaims = prepared<object, [lockName: string]>(
   'try to prepare serial claims',
   `select set_config('plinth.may_claim', pg_try_advisory_xact_lock(${lockOfClaims})::text, true), ${planForQueues}`,
 );
 
-// ---- selecting candidates: (id, owner, concurrency_key, due_at, crash_count)
+// ---- visiting owners: (owner, floor)
 
-const isWaiting = 'claimed_slot is null and due_at is not null';
-const isDue = 'claimed_slot is null and due_at <= statement_timestamp()';
+/** The owners in the parameters, and those with rows that became waiting since the last look. */
+const visitFloorsAndChanges = `select owner, min(floor) as floor from (
+    select * from unnest($1::uuid[], $2::float8[]) u(owner, floor)
+    union all (select * from (${selectWaitingOwners}) became limit ${maxOwnersPerClaim})) known
+  group by owner`;
 
-// The same for rows that are found by id. In this form no partial index of waiting rows applies: with statistics from when nothing
-// was waiting, the planner would read the whole backlog by such an index, and compare the ids.
-const isStillDue = 'coalesce(claimed_slot, -1) = -1 and due_at <= statement_timestamp()';
+const visitFloorsIfLocked = `select * from unnest($1::uuid[], $2::float8[]) u(owner, floor)
+  where current_setting('plinth.may_claim') = 'true'`;
 
-/** Without global limits all rows have the same concurrency key, and its limit is out of reach. */
-const concurrencyKey = ({ globalLimits }: Queue): string =>
-  globalLimits === undefined ? "''" : `"${globalLimits.concurrencyKey}"`;
-const unlimited = 1_000_000;
+/** The due time of an owner's first waiting row, from its floor on. */
+const findFirstWaiting = ({ name, owner }: Queue, found: string): string =>
+  `(select ${found} from "${name}" where "${owner}" = visited.owner and due_at >= ${fromMs('visited.floor')}
+    and ${isWaiting} order by due_at limit 1)`;
 
-const selectDueOf = (queue: Queue, owner: string): string =>
-  `select id, "${queue.owner}" as owner, ${concurrencyKey(queue)} as concurrency_key, due_at, crash_count
-   from "${queue.name}" where "${queue.owner}" = ${owner} and ${isDue} order by due_at limit ${queue.perOwner}`;
-
-/** Twice `$2`, the limit, of the oldest, because some of them will be beyond their owner's or key's limit. */
-const selectWaiting = (queue: Queue): string =>
-  `with recursive ${visitOwners(queue)}
-   (select id, "${queue.owner}" as owner, ${concurrencyKey(queue)} as concurrency_key, due_at, crash_count
-    from "${queue.name}" where ${isDue} order by due_at limit $2 * 2)
-   union
-   select due.* from visited, lateral (${selectDueOf(queue, 'visited.owner')}) due
-   where visited.due_at <= statement_timestamp()`;
-
-const selectOfOwners = (queue: Queue): string =>
-  `select due.* from unnest($1::uuid[]) o(owner), lateral (${selectDueOf(queue, 'o.owner')}) due
-   where current_setting('plinth.may_claim') = 'true'`;
-
-/**
- * Visits the next owners with waiting rows after `$1`. The recursive query jumps from one owner to the next in the index on
- * (owner, due_at), so its cost depends on the number of owners and not on the length of their backlogs.
- */
-function visitOwners({ name, owner }: Queue): string {
-  const selectOwnerAfter = (previous: string) => `select "${owner}" as owner, due_at from "${name}"
-    where ${isWaiting} and "${owner}" > ${previous} order by "${owner}", due_at limit 1`;
-  return `visited as (
-     (select owner, due_at, 1 as step from (${selectOwnerAfter('$1::uuid')}) first)
-     union all
-     select next.owner, next.due_at, visited.step + 1 from visited, lateral (${selectOwnerAfter('visited.owner')}) next
-     where visited.step < ${maxOwnersPerClaim})`;
-}
-
-/** After whom the next claim goes on. No row: at the beginning. Sent before the claim, which visits the same owners. */
-const prepareFindLastVisited = (queue: Queue) =>
-  prepared<{ owner: string }, [previousOwner: string]>(
-    `find last visited owner of ${queue.name}`,
-    `/* service */ with recursive ${visitOwners(queue)} select owner from visited where step = ${maxOwnersPerClaim}`,
+/** Finds the floors after a claim. Null if nothing waits. */
+const prepareFindFloors = (queue: Queue) =>
+  preparedByText<{ owner: string; floor: number | null }, [owners: readonly string[], floors: readonly number[]]>(
+    `find floors of ${queue.name}`,
+    `/* service */ select visited.owner, ${findFirstWaiting(queue, toMs('due_at'))} as floor
+     from unnest($1::uuid[], $2::float8[]) visited(owner, floor)`,
   );
 
 const prepareFindNextDue = (queue: Queue) =>
-  prepared<NextDue, []>(`find next due of ${queue.name}`, `/* service */ select (${queueDueInMs(queue)}) as in_ms`);
+  preparedByText<NextDue, [owners: readonly string[], floors: readonly number[]]>(
+    `find next due of owners of ${queue.name}`,
+    `/* service */ select extract(epoch from min(${findFirstWaiting(queue, 'due_at')}) - statement_timestamp())::float8 * 1000 as in_ms
+     from unnest($1::uuid[], $2::float8[]) visited(owner, floor)`,
+  );
 
-/** SQL: in how many milliseconds the next row is due. */
-export const queueDueInMs = ({ name }: Pick<Queue, 'name'>): string =>
-  `select extract(epoch from due_at - statement_timestamp())::float * 1000
-   from "${name}" where ${isWaiting} order by due_at limit 1`;
+/**
+ * SQL for the time until the next row is due, in milliseconds: zero if anything became waiting since this process last
+ * looked. `known` is SQL for its `KnownRows` as JSON, with `xip` as an array literal.
+ */
+export const queueDueInMs = ({ name }: Pick<Queue, 'name'>, known: string): string => {
+  const becameWaiting = `coalesce(claimed_slot, -1) = -1 and due_at is not null`;
+  return `case
+      when exists (select from "${name}" where changed_in >= (${known} ->> 'xmax')::xid8 and ${becameWaiting})
+        or exists (select from "${name}" where changed_in = any((${known} ->> 'xip')::xid8[]) and ${becameWaiting}) then 0
+      else (${known} ->> 'nextMs')::float8 - ${toMs('statement_timestamp()')} end`;
+};
 
 // ---- ranking and claiming
 
+// A row that is looked up by id is compared in a form that matches no partial index of waiting rows. With statistics from
+// when nothing was waiting, the planner would read the whole backlog from the index and compare ids.
+const isStillDue = 'coalesce(claimed_slot, -1) = -1 and due_at <= statement_timestamp()';
+
+/** Without global limits, all rows have the same concurrency key, and its limit is never reached. */
+const unlimited = 1_000_000;
+
 type ClaimValues = readonly [
-  after: string | readonly string[],
+  owners: readonly string[],
+  floors: readonly number[],
   limit: number,
   slot: number,
   epoch: number,
-  ...RunningValues,
+  quarantineLimit: 0 | 1,
+  xmax: string,
+  xip: readonly string[],
+  runningOwners: readonly string[],
+  runningKeys: readonly string[],
+  runningCounts: readonly number[],
+  known: readonly string[],
+  ...elsewhere: readonly [ids: readonly string[], owners: readonly string[], keys: readonly string[]],
 ];
 
 /**
- * Claims the best of the candidates. The example at the top of this file shows `turn` and `key_turn`.
- * - `service` permits a statement over all tenants (ARCHITECTURE.md#data).
- * - `materialized`: selecting the candidates is planned on its own, not merged into the ranking.
- * - `claims + 1`: the number identifies this claim. A run that lost its claim can no longer complete the row.
+ * Claims the best candidates. The example at the top of this file shows `turn` and `key_turn`.
+ * - `service` permits a statement that spans all tenants (ARCHITECTURE.md#data).
+ * - `materialized` makes the planner plan the candidate selection separately instead of merging it into the ranking.
+ * - `claims + 1` numbers the claim, so a run that has lost its claim can't complete the row.
  */
-function prepareClaim(name: string, queue: Queue, candidates: string) {
+function prepareClaim(name: string, queue: Queue, visited: string) {
   const threshold = getQuarantineThreshold(queue);
   return preparedByText<QueueRow, ClaimValues>(
     name,
     `/* service */ with
-     candidates as materialized (${candidates}),
+     changed as materialized (${selectChanged(queue, '$7', '$8')}),
+     visited as materialized (${visited}),
+     candidates as materialized (
+       select due.* from visited, lateral (
+         select id, "${queue.owner}" as owner, ${keyOf(queue)} as concurrency_key, due_at, crash_count
+         from "${queue.name}" where "${queue.owner}" = visited.owner and due_at >= ${fromMs('visited.floor')}
+           and claimed_slot is null and due_at <= statement_timestamp()
+         order by due_at limit ${queue.perOwner}) due),
+     sharing as materialized (${selectSharing}),
+     running as materialized (${selectRunning(queue)}),
      ranked_by_owner as (
        select id, concurrency_key, due_at, crash_count,
-         row_number() over (partition by candidates.owner order by due_at) + coalesce(running.count, 0) as turn
-       from candidates left join (${selectRunningByOwner(queue)}) running on running.owner = candidates.owner),
+         row_number() over (partition by candidates.owner order by due_at) + coalesce(running_of_owner.count, 0) as turn
+       from candidates left join (select owner, sum(count) as count from running group by owner) running_of_owner
+         on running_of_owner.owner = candidates.owner
+       where ${isNotPaused(queue, 'candidates.owner')}),
      ranked_by_key as (
        select id, due_at, crash_count, turn,
          row_number() over (partition by ranked_by_owner.concurrency_key order by turn, due_at)
-           + coalesce(running.count, 0) as key_turn
-       from ranked_by_owner left join (${selectRunningByKey(queue)}) running
-         on running.concurrency_key = ranked_by_owner.concurrency_key
+           + coalesce(running_of_key.count, 0) as key_turn
+       from ranked_by_owner left join (select key, sum(count) as count from running group by key) running_of_key
+         on running_of_key.key = ranked_by_owner.concurrency_key
        where turn <= ${queue.perOwner}),
      eligible as (
        select * from ranked_by_key where key_turn <= ${queue.globalLimits?.perKey ?? unlimited}),
      quarantined as (
-       select id from eligible where crash_count >= ${threshold} order by due_at limit $5),
+       select id from eligible where crash_count >= ${threshold} order by due_at limit $6),
      claimable as (
        select id from "${queue.name}"
        where id = any(array(
            select id from eligible
            where crash_count < ${threshold} or id in (select id from quarantined)
-           order by turn, due_at limit $2))
+           order by turn, due_at limit $3))
          and ${isStillDue}
        for update skip locked)
-     update "${queue.name}" set claimed_slot = $3, claimed_epoch = $4, claims = claims + 1
+     update "${queue.name}" set claimed_slot = $4, claimed_epoch = $5, claims = claims + 1
      where id = any(array(select id from claimable)) returning ${claimedColumnsOf(queue)}`,
   );
 }
 
-/** With global limits the running rows of all processes are counted in the table, otherwise only those of this process. */
-const selectRunningByOwner = (queue: Queue): string =>
-  queue.globalLimits === undefined
-    ? 'select * from unnest($6::uuid[], $7::int[]) u(owner, count)'
-    : `select "${queue.owner}" as owner, count(*) as count ${fromRunningRows(queue)} group by 1`;
+/**
+ * The rows that run, by owner and key. Without global limits, only this process's rows count. With them, what other
+ * processes run is known from earlier looks (`$13`) and from what has changed since. Of what is known, only the rows are
+ * counted that share an owner or key with a candidate, after checking in the table that they still run.
+ */
+function selectRunning(queue: Queue): string {
+  const here = 'select * from unnest($9::uuid[], $10::text[], $11::int[]) u(owner, key, count)';
+  if (queue.globalLimits === undefined)
+    return `${here} where cardinality($12::uuid[]) is not null or exists (select from sharing)`;
+  const elsewhere = isElsewhere({ slot: '$4', epoch: '$5', known: '$12' });
+  return `${here}
+    union all
+    select "${queue.owner}", ${keyOf(queue)}, 1 from "${queue.name}"
+    where id = any(array(select id from sharing)) and ${elsewhere}
+    union all
+    select owner, key, 1 from changed where ${elsewhere} and id not in (select id from sharing)`;
+}
 
-const selectRunningByKey = (queue: Queue): string =>
-  queue.globalLimits === undefined
-    ? "select '' as concurrency_key, 0 as count"
-    : `select ${concurrencyKey(queue)} as concurrency_key, count(*) as count ${fromRunningRows(queue)} group by 1`;
-
-/** `$6` are those that have run: they are still claimed in the table. */
-const fromRunningRows = ({ name }: Queue): string =>
-  `from "${name}" where claimed_slot is not null and id <> all($6::uuid[])`;
+/** The known rows elsewhere that share an owner or key with a candidate. */
+const selectSharing = `select id from unnest($13::uuid[], $14::uuid[], $15::text[]) u(id, owner, key)
+  where owner in (select owner from candidates) or key in (select concurrency_key from candidates)`;

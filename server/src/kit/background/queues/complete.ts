@@ -1,5 +1,5 @@
-// Owns completing rows: the outcome of a run is written in the transaction that releases its claim. Also releases the
-// claims of workers that are gone, and dead-letters rows that crash workers again and again.
+// Completes rows: a run's outcome is written in the transaction that releases its claim. Also releases the claims
+// of workers that have lost their slot, and dead-letters rows that repeatedly crash workers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CompiledQuery, sql } from 'kysely';
 import { type AnyDb, prepared, preparedByText, transaction, transactionOf } from '../../db/database.ts';
@@ -19,7 +19,7 @@ import {
   setCommitMode,
 } from './queue.ts';
 
-/** What became of a run; the values are label values of the metric `plinth_queue_runs_total`. */
+/** A run's result, used as a label value in the metric `plinth_queue_runs_total`. */
 export type RunResult = 'done' | 'again' | 'given_up' | 'superseded';
 
 interface FinishedRun {
@@ -28,7 +28,7 @@ interface FinishedRun {
   readonly completed: PromiseWithResolvers<RunResult>;
 }
 
-/** The outcome of a run that threw: a retry if the queue allows one more, otherwise a dead letter. */
+/** The outcome of a run that threw: a retry if the queue allows one, otherwise a dead letter. */
 export const toFailedOutcome = (queue: Queue, row: QueueRow, error: unknown): Outcome => ({
   error: toErrorText(error),
   runAgainInMs: queue.retryMs(row.failures + 1),
@@ -38,20 +38,20 @@ const maxBatch = 256;
 const maxAttempts = 5;
 
 /**
- * Returns a function that completes one row. Runs that end while others are being completed share the next transaction:
- * at a high rate, one commit per row would be most of the work.
+ * Returns the function that completes a row. Runs that end while others are being completed share the next transaction,
+ * because at a high rate, committing each row separately would take most of the time.
  */
-export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcome: Outcome) => Promise<RunResult> {
+export function createCompleter(db: AnyDb, queue: Queue): (row: QueueRow, outcome: Outcome) => Promise<RunResult> {
   const statement = prepareComplete(queue);
   /**
-   * - The database is unavailable: try again, five times in all.
-   * - Something in the batch cannot be written, or the batch took too long: complete each row alone.
-   * - A single outcome cannot be written: record the run as failed instead.
+   * - If the database is unavailable, makes up to five attempts.
+   * - If part of a batch cannot be written, or the batch takes too long, completes each row separately.
+   * - If a single outcome cannot be written, records the run as failed instead.
    */
   async function completeWithRetry(runs: readonly FinishedRun[], isFailureRecord = false): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const results = await completeBatch(queue, statement, runs, db);
+        const results = await completeBatch(db, queue, statement, runs);
         for (const { row, completed } of runs) completed.resolve(results.get(row.id) ?? 'superseded');
         return;
       } catch (error) {
@@ -82,25 +82,32 @@ export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcom
   };
 }
 
-const setUpCompletion = prepared<object, [commitMode: 'off' | null]>(
-  'set up completion',
-  `select ${setCommitMode('$1')}, ${planForIds}`,
+// The outcomes must be joined by hash. A nested loop compares every row with every outcome, so the time of a batch would
+// grow with the square of its size.
+export const setUpCompletion = prepared<object, [commitMode: 'off' | null]>(
+  'set up completion by hash',
+  `select ${setCommitMode('$1')}, ${planForIds}, set_config('enable_nestloop', 'off', true)`,
 );
 
-/** One statement for any number of rows. Rows that were claimed by another worker in the meantime are left alone. */
-function prepareComplete(queue: Queue) {
+/**
+ * Completes any number of rows in one statement. Skips rows that another worker has claimed in the meantime. While it
+ * runs, the statement turns nested loops on again, for the statements that record the results.
+ */
+export function prepareComplete(queue: Queue) {
   const columns = Object.entries(queue.outcomeColumns ?? {});
   const setColumns = columns.map(([name]) => `, ${name} = case when c.has_columns then c.${name} else q.${name} end`);
   const columnTypes = columns.map(([name, type]) => `, ${name} ${type}`);
   return preparedByText<{ id: string }, [ids: readonly string[], outcomes: string]>(
     `complete ${queue.name}`,
-    `/* service */ update "${queue.name}" q
+    `/* service */ with c as materialized (
+       select * from json_to_recordset($2::json) as c(
+         id uuid, claims integer, run_again_ms float8, error text, has_columns boolean${columnTypes.join('')})
+       where (select set_config('enable_nestloop', null, true)) is not null)
+     update "${queue.name}" q
      set due_at = clock_timestamp() + c.run_again_ms * interval '1 ms', claimed_slot = null, claimed_epoch = null,
        last_error = c.error, crash_count = 0, failures = q.failures + (c.error is not null)::int,
        failed_at = case when c.error is not null and c.run_again_ms is null then clock_timestamp() end${setColumns.join('')}
-     from json_to_recordset($2::json) as c(
-       id uuid, claims integer, run_again_ms float8, error text, has_columns boolean${columnTypes.join('')})
-     where q.id = any($1::uuid[]) and q.id = c.id and q.claims = c.claims and ${isClaimed}
+     from c where q.id = any($1::uuid[]) and q.id = c.id and q.claims = c.claims and ${isClaimed}
      returning q.id`,
   );
 }
@@ -115,10 +122,10 @@ const toRecord = ({ row, outcome }: FinishedRun) => ({
 });
 
 async function completeBatch(
+  db: AnyDb,
   queue: Queue,
   statement: ReturnType<typeof prepareComplete>,
   runs: readonly FinishedRun[],
-  db: AnyDb,
 ): Promise<Map<string, RunResult>> {
   const setUp = setUpCompletion.query(commitModeOf(queue));
   const complete = statement.query(
@@ -134,12 +141,15 @@ async function completeBatch(
     const [, completed] = await sendTogether(db, setUp, complete);
     const results = toResults(runs, completed);
     const completedRuns = runs.filter((run) => results.has(run.row.id));
-    await recordEach(queue, completedRuns, db);
+    await recordEach(db, queue, completedRuns);
     return results;
   });
 }
 
-/** What records these runs if that is no more than a statement, to be sent with the one that completes them: the usual case. */
+/**
+ * Returns the statement that records these runs, to be sent together with their completion. An empty list means that
+ * there is nothing to record. Returns undefined in the rare case that one statement is not enough.
+ */
 function findOneStatement(queue: Queue, runs: readonly FinishedRun[]): readonly CompiledQuery[] | undefined {
   if (runs.some(({ outcome }) => outcome.record !== undefined || toRunResult(outcome) === 'given_up')) return undefined;
   const results = listResults(runs);
@@ -148,7 +158,7 @@ function findOneStatement(queue: Queue, runs: readonly FinishedRun[]): readonly 
   return statement && [statement];
 }
 
-async function recordEach(queue: Queue, runs: readonly FinishedRun[], db: AnyDb): Promise<void> {
+async function recordEach(db: AnyDb, queue: Queue, runs: readonly FinishedRun[]): Promise<void> {
   const results = listResults(runs);
   if (results.length > 0) await queue.recordAll?.(db, results);
   for (const { row, outcome } of runs) {
@@ -161,7 +171,7 @@ async function recordEach(queue: Queue, runs: readonly FinishedRun[], db: AnyDb)
 const listResults = (runs: readonly FinishedRun[]): unknown[] =>
   runs.flatMap(({ outcome }) => (outcome.result === undefined ? [] : [outcome.result]));
 
-/** By row. Those that were claimed by another worker in the meantime are left out. */
+/** Maps row ids to results. Omits rows that another worker has claimed in the meantime. */
 function toResults(runs: readonly FinishedRun[], completed: readonly { readonly id: string }[]) {
   const ids = new Set(completed.map((row) => row.id));
   return new Map(
@@ -177,12 +187,15 @@ function toRunResult({ runAgainInMs, error }: Outcome): RunResult {
 const maxCrashDelayMs = 60_000;
 const maxCrashes = 20;
 
-/** `q` is the queue. */
+/** `q` is the queue table's alias. */
 const isAbandoned = `q.claimed_slot is not null and not exists (
   select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`;
 
-/** The queues with claims of workers that are gone, in one round trip: normally there are none. */
-export async function listAbandonedQueues(queues: readonly Queue[], db: AnyDb): Promise<Queue[]> {
+/**
+ * Lists the queues that contain claims of workers that have lost their slot, in one round trip. Normally there are
+ * none.
+ */
+export async function listAbandonedQueues(db: AnyDb, queues: readonly Queue[]): Promise<Queue[]> {
   if (queues.length === 0) return [];
   const selects = queues.map(
     ({ name }, n) => `select ${n} as n where exists (select 1 from "${name}" q where ${isAbandoned})`,
@@ -192,17 +205,18 @@ export async function listAbandonedQueues(queues: readonly Queue[], db: AnyDb): 
 }
 
 /**
- * Releases the claims of workers that are gone: rows claimed under an epoch that is no longer its slot's current one.
- * Called when a slot changes hands, and periodically. Each such release counts as a crash:
+ * Releases the claims of workers that have lost their slot, recognised by an outdated epoch. Called when a slot changes
+ * hands, and periodically. Each release counts as a crash:
  *
  *   crashes  with the default threshold of 2
- *   1        due again at once
+ *   1        due again immediately
  *   2 … 19   quarantined: due after 0.2 s, 0.4 s, 0.8 s … 60 s, and at most one runs at a time in each process
  *   20       dead-lettered
  *
- * Rows that merely shared the crashed process complete normally, and leave quarantine by that.
+ * Rows that happened to be running in the crashed process but did not cause the crash complete normally the next time,
+ * which ends their quarantine.
  */
-export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
+export async function releaseClaims(db: AnyDb, queue: Queue): Promise<number> {
   const table = sql.table(queue.name);
   const { numAffectedRows } = await sql`/* service */ update ${table} q
     set claimed_slot = null, claimed_epoch = null, crash_count = crash_count + 1,
@@ -213,11 +227,11 @@ export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
       for update skip locked)`.execute(db);
   const { rows } = await sql<QueueRow>`/* service */ select ${sql.raw(claimedColumnsOf(queue))} from ${table} q
     where ${sql.raw(isAbandoned)}`.execute(db);
-  for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await deadLetterCrashing(queue, row, db);
+  for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await deadLetterCrashing(db, queue, row);
   return Number(numAffectedRows ?? 0);
 }
 
-async function deadLetterCrashing(queue: Queue, row: QueueRow, db: AnyDb): Promise<void> {
+async function deadLetterCrashing(db: AnyDb, queue: Queue, row: QueueRow): Promise<void> {
   const error = describeCrashes(row.crash_count + 1);
   await transaction(db, async (db) => {
     const { rows } = await sql`/* service */ update ${sql.table(queue.name)}

@@ -1,21 +1,23 @@
-// Owns the definition of a queue table: a table whose rows are both the record of the work and its queue. A worker claims a
-// due row, runs it, and completes it; the outcome is written in the transaction that releases the claim.
+// The definition of a queue table. Its rows are queued work, and remain as a record of it. A worker claims a due
+// row, runs it, and completes it. The outcome is written in the transaction that releases the claim.
 import { type CompiledQuery, sql } from 'kysely';
 import type { AnyDb } from '../../db/database.ts';
 
 /**
- * The columns that a queue table has beside its own. Migrations create them;
+ * The columns that all queue tables have in common. Migrations create them.
  * docs/internals/background-work.md#queue-tables shows them with their indexes.
  */
 export interface QueueRow {
   readonly id: string;
-  /** When to run the row; null once it is completed or dead-lettered. */
+  /** When to run the row. Null once it is completed or dead-lettered. */
   readonly due_at: Date | null;
-  /** Incremented by each claim. Completing a row names the claim it ran under, so a lost claim writes nothing. */
+  /**
+   * Incremented by each claim. A completion states its claim's number, so a run that has lost its claim writes nothing.
+   */
   readonly claims: number;
-  /** How many runs failed. */
+  /** How many runs have failed. */
   readonly failures: number;
-  /** How many times a worker crashed while running the row, since its last completed run. */
+  /** How many times a worker has crashed while running the row since its last completed run. */
   readonly crash_count: number;
   readonly claimed_slot: number | null;
   readonly claimed_epoch: number | null;
@@ -26,82 +28,103 @@ export interface QueueRow {
 
 /** How a run ended. A run that throws has failed, and the queue's `retryMs` decides when it runs again. */
 export interface Outcome {
-  /** Values for columns of the row (those the queue lists in `outcomeColumns`), written when the row is completed. */
+  /**
+   * Values for the row's own columns, written when the row is completed. The queue's `outcomeColumns` lists these
+   * columns.
+   */
   readonly columns?: Readonly<Record<string, unknown>>;
-  /** Writes the results of this run, in the transaction that completes the row. */
+  /** Writes this run's results in the transaction that completes the row. */
   readonly record?: (db: AnyDb) => Promise<void>;
-  /** Passed to the queue's `recordAll`. */
+  /** Passed to the queue's `recordAll` or `recordTogether`. */
   readonly result?: unknown;
-  /** Run the row again after this time. Without it the row is not run again. */
+  /** The delay before the row runs again. If undefined, the row does not run again. */
   readonly runAgainInMs?: number;
-  /** Why the run failed. With `runAgainInMs` the row is retried, without it dead-lettered. */
+  /** Why the run failed. The row is dead-lettered unless `runAgainInMs` is set. */
   readonly error?: string;
 }
 
+/** What an operator may do with a queue's rows by hand (operate.ts). A sentence says what to do instead. */
+export interface ByHand {
+  /**
+   * True if it is enough to make a dead-lettered row due again. This needs a queue whose `onDeadLetter` changes nothing,
+   * such as credits that it has refunded.
+   */
+  readonly retry: true | string;
+  /** True if dead-lettering a waiting row ends everything that depends on it. */
+  readonly cancel: true | string;
+}
+
 export interface Queue<Row extends QueueRow = QueueRow> {
-  /** The table. */
+  /** The table's name. */
   readonly name: string;
-  /** The uuid column that names the owner of a row. Claims are fair between owners. */
+  /** The uuid column that identifies a row's owner. Claims are fair between owners. */
   readonly owner: string;
-  /** How many rows run at once in a process. */
+  /** The maximum number of rows that run concurrently in a process. */
   readonly concurrency: number;
-  /** How many rows of one owner run at once: per process, or in all processes together if there are `globalLimits`. */
+  /** The maximum for one owner's rows: per process or, with `globalLimits`, across all processes. */
   readonly perOwner: number;
   /**
-   * Applies `perOwner` to all processes together, and also `perKey` to the rows with the same text in the column
-   * `concurrencyKey`. All rows of an owner should have the same key: rows that wait for their key use up the owner's limit.
+   * Applies `perOwner` across all processes. `perKey` is a second limit, on rows with the same value in the column
+   * `concurrencyKey`. All of an owner's rows should have the same key, because a row that waits for its key counts
+   * towards its owner's limit.
    */
   readonly globalLimits?: { readonly concurrencyKey: string; readonly perKey: number };
-  /** Uses `synchronous_commit = off`: after a database crash, recent rows may run again. For high rates only. */
+  /**
+   * Uses `synchronous_commit = off`, which only high rates justify: after a database crash, completed rows may run
+   * again.
+   */
   readonly asyncCommit?: true;
-  /** A run that takes longer has failed. */
+  /** A run that takes longer than this counts as failed. */
   readonly timeoutMs: number;
-  /** After how many crashes a row is quarantined. Raise it where runs take minutes. Default: 2. */
+  /** The number of crashes after which a row is quarantined. Should be higher if runs take minutes. Default: 2. */
   readonly quarantineAfter?: number;
-  /** The columns that a claim reads: without those that may be large. Default: all. */
+  /** The columns that a claim reads. Omit columns that may be large. Default: all columns. */
   readonly claimedColumns?: readonly string[];
   /** The columns that outcomes may set, with their SQL types. */
   readonly outcomeColumns?: Readonly<Record<string, string>>;
-  /** How long to wait before the next run after this many failures; undefined: dead-letter the row. */
+  /** By default, neither. All of the product's queues declare it. */
+  readonly byHand?: ByHand;
+  /** Returns the delay before the next run after this many failures, or undefined to dead-letter the row. */
   retryMs(failures: number): number | undefined;
-  /** Reads what the runs need, for all rows of a claim at once. Returns the rows as `run` gets them. */
+  /** Reads the data that runs need, for all claimed rows together. Returns the rows to pass to `run`. */
   load?(db: AnyDb, rows: readonly Row[]): Promise<readonly Row[]>;
-  /** Does the work. No transaction is open, and a row may run more than once: writes to `db` must be repeatable. */
+  /** Does the work, outside a transaction. A row may run more than once, so writes to `db` must be repeatable. */
   run(row: Row, context: { db: AnyDb; now: Date; signal: AbortSignal }): Promise<Outcome>;
-  /** Writes the results of runs that ended about the same time, in the transaction that completes their rows. */
+  /** Writes the results of several runs in the transaction that completes their rows. */
   recordAll?(db: AnyDb, results: readonly unknown[]): Promise<void>;
   /**
-   * The same by one statement, which is sent with the one that completes the rows, so that it must check itself which of them were
-   * completed. Undefined if these results need more than that; `recordAll` is called then.
+   * Like `recordAll`, but returns a single statement, which is sent together with the completion. The statement must
+   * check which rows were completed. If the results need more than one statement, returns undefined, and `recordAll` is
+   * called instead.
    */
   recordTogether?(results: readonly unknown[]): CompiledQuery | undefined;
   /** Called in the transaction that dead-letters a row. */
   onDeadLetter?(db: AnyDb, row: Row, error: string): Promise<void>;
 }
 
-/** One retry after each of these delays; then the row is dead-lettered. */
+/** Retries once after each of these delays, then dead-letters the row. */
 export const retries =
   (...delaysMs: number[]) =>
   (failures: number): number | undefined =>
     delaysMs[failures - 1];
 
-/** SQL: what `run` and `onDeadLetter` get. */
+/** SQL for the columns that `run` and `onDeadLetter` receive. */
 export const claimedColumnsOf = ({ claimedColumns }: Queue): string =>
   claimedColumns === undefined ? '*' : claimedColumns.map((name) => `"${name}"`).join(', ');
 
-/** The value for `setCommitMode`. */
 export const commitModeOf = ({ asyncCommit }: Queue): 'off' | null => (asyncCommit ? 'off' : null);
 
-/** SQL: null leaves `synchronous_commit` as the operator has set it. */
+/** SQL that sets `synchronous_commit`. If the parameter is null, the operator's setting remains. */
 export const setCommitMode = (parameter: string): string =>
   `set_config('synchronous_commit', coalesce(${parameter}, current_setting('synchronous_commit')), true)`;
 
 /**
- * SQL for a statement that changes claimed rows: `q.id = any(…) and isClaimed`, after `planForIds` in the same transaction. A
- * planner that knows the table from when it was small would read all of it, and one that knows it from when nothing was claimed
- * would read the index of claimed rows, which has entries of all that ran since the last vacuum. So sequential scans are off, and
- * this is a form of `claimed_slot is not null` that no partial index covers: what remains is to look up the ids. What follows in
- * the transaction is planned without sequential scans too.
+ * SQL for a statement that changes claimed rows: `q.id = any(…) and isClaimed`, after `planForIds` in the same
+ * transaction. With statistics from when the table was small, the planner would scan the whole table. With statistics
+ * from when nothing was claimed, it would scan the index of claimed rows, which has an entry for every row that has run
+ * since the last vacuum. To make the planner look up the ids, `planForIds` turns sequential scans off, and `isClaimed`
+ * is a form of `claimed_slot is not null` that matches no partial index. The setting also applies to later statements
+ * in the transaction.
  */
 export const isClaimed = 'coalesce(claimed_slot, -1) <> -1';
 export const planForIds = "set_config('enable_seqscan', 'off', true)";
@@ -119,9 +142,9 @@ export interface QueueDepth {
   readonly oldestSeconds: number;
 }
 
-export async function readQueueDepth(queue: Pick<Queue, 'name'>, db: AnyDb): Promise<QueueDepth> {
+export async function readQueueDepth(db: AnyDb, queue: Pick<Queue, 'name'>): Promise<QueueDepth> {
   const table = sql.table(queue.name);
-  // Each count uses an index of its own, because the table may hold millions of completed rows.
+  // Each count uses its own index, because the table may hold millions of completed rows.
   const { rows } = await sql<QueueDepth>`/* service */ select due.count as due, due."oldestSeconds",
       (select count(*)::int from ${table} where claimed_slot is not null) as running,
       (select count(*)::int from ${table} where failed_at is not null) as failed

@@ -1,8 +1,8 @@
-// Owns the loops of a worker: call a function again and again, with a sleep in between, until stopped.
+// A worker's loops: each calls a function repeatedly, with sleeps in between, until it is stopped.
 import type { WakeableSleep } from './wake.ts';
 
 export interface Loop {
-  /** Waits for the call in progress. */
+  /** Stops the loop and waits for any call in progress. */
   stop(): Promise<void>;
 }
 

@@ -1,17 +1,22 @@
-// Owns the polling of a worker: one statement a second that finds which queues and jobs have something to do, and wakes those. If
-// each of them asked for itself, an idle worker would send dozens of statements a second.
+// A worker's polling. One statement per second finds all queues and jobs with work to do, and wakes them. If each
+// queue and job polled separately, an idle worker would send dozens of statements per second.
 import type { Clock } from '../../clock.ts';
 import { type AnyDb, preparedByText } from '../../db/database.ts';
 import { type Loop, runLoop } from './loop.ts';
 import { WakeableSleep, type WakeUps } from './wake.ts';
 
-/** Work that is done when it is due. */
+/** Work that runs when it is due. */
 export interface DueWork {
-  /** What it listens to. */
+  /** The wake-up topic that the work listens to. */
   readonly topic: string;
-  /** SQL, a number or null: in how many milliseconds the next work is due, null if there is none. `$1` is the clock's time. */
+  /**
+   * SQL for the milliseconds until work is next due, or null if there is no work. `$1` is the clock's time, and `$2` a
+   * JSON object of what this process knows, by topic.
+   */
   readonly dueInMs: string;
-  /** Polling wakes it at most this often, so that work which stays due is not tried every second. */
+  /** What this process knows about the work, under its topic in `$2`. */
+  known?(): unknown;
+  /** The minimum time between wake-ups, so work that remains due is not attempted every second. */
   readonly everyMs?: number;
 }
 
@@ -25,7 +30,9 @@ export interface PollDeps {
 const pollEveryMs = 1_000;
 const errorMs = 500;
 
-/** The wake-ups of what is woken by polling: it needs no polling of its own, and looks now and then all the same. */
+/**
+ * Wake-ups for work that `startPolling` wakes. The work itself only needs to poll every five minutes, as a fallback.
+ */
 export const wokenByPolling = ({ listen, notify }: WakeUps): Pick<WakeUps, 'listen' | 'pollMs' | 'notify'> => ({
   listen,
   notify,
@@ -49,7 +56,8 @@ export function startPolling(works: readonly DueWork[], { db, clock, wake, onErr
   const findDue = prepareFindDue(works);
   const poll = async (): Promise<number> => {
     const waitMs = Math.min(pollEveryMs, wake.pollMs());
-    const [found = {}] = await findDue(db, clock.now());
+    const known = Object.fromEntries(works.map(({ topic, known }) => [topic, known?.()]));
+    const [found = {}] = await findDue(db, clock.now(), JSON.stringify(known));
     for (const [n, { topic, everyMs = 0 }] of works.entries()) {
       const pauseMs = (wokenAt.get(topic) ?? Number.NEGATIVE_INFINITY) + everyMs - performance.now();
       const ms = Math.max(found[`due_${n}`] ?? Number.POSITIVE_INFINITY, pauseMs);
@@ -61,7 +69,7 @@ export function startPolling(works: readonly DueWork[], { db, clock, wake, onErr
   const loop = runLoop(new WakeableSleep(), () =>
     poll().catch((error: unknown) => {
       onError('find due work', error);
-      for (const { topic } of works) wake.notifyLocally(topic); // they look for themselves
+      for (const { topic } of works) wake.notifyLocally(topic); // wakes everything, because what is due is unknown
       return errorMs;
     }),
   );
@@ -75,6 +83,6 @@ export function startPolling(works: readonly DueWork[], { db, clock, wake, onErr
 
 function prepareFindDue(works: readonly DueWork[]) {
   const columns = works.map(({ dueInMs }, n) => `(${dueInMs})::float as due_${n}`);
-  const text = `/* service */ select ${['$1::timestamptz as now', ...columns].join(',\n  ')}`;
-  return preparedByText<Readonly<Record<string, number | null>>, [now: Date]>('find due work', text);
+  const text = `/* service */ select ${['$1::timestamptz as now', '$2::json as known', ...columns].join(',\n  ')}`;
+  return preparedByText<Readonly<Record<string, number | null>>, [now: Date, known: string]>('find due work', text);
 }

@@ -1,5 +1,6 @@
-// Owns jobs: idempotent functions that a worker runs at an interval, or when there is something to do. A failed job runs again at
-// its next time. In one process a job never runs twice at once; in several processes it may.
+// Jobs: idempotent functions that a worker runs at intervals, or when there is work to do. A failed job runs again
+// at its next scheduled time. Within one process, a job's runs never overlap, but several processes may run the same
+// job concurrently.
 import type { Clock } from '../../clock.ts';
 import type { AnyDb } from '../../db/database.ts';
 import { type Loop, runLoop } from './loop.ts';
@@ -8,18 +9,18 @@ import { WakeableSleep, type WakeUps } from './wake.ts';
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
-  /** If given, the job runs when polling finds it due, at most every `everyMs` (`DueWork`). */
+  /** If set, the job runs when polling finds it due, at most once per `everyMs` (`DueWork`). */
   readonly dueInMs?: string;
-  /** Returns how much was done. After anything but 0 the job runs again soon, because there may be more. */
+  /** Returns how much work was done. If it is not 0, the job runs again soon, because there may be more work. */
   run(db: AnyDb, now: Date): Promise<number>;
 }
 
-// Not 0: rows that expire continuously would be handled one by one, as fast as statements can be sent.
+// Not 0, because continuously expiring rows would then be handled one by one, as fast as statements can be sent.
 const catchUpDelayMs = (everyMs: number): number => everyMs / 100;
 
 export function runJobs(
-  jobs: readonly Job[],
   db: AnyDb,
+  jobs: readonly Job[],
   clock: Clock,
   wake: Pick<WakeUps, 'listen' | 'pollMs'>,
   onError: (job: string, error: unknown) => void,
@@ -34,7 +35,7 @@ export function runJobs(
       });
       if (done > 0) return catchUpDelayMs(job.everyMs);
       if (job.dueInMs !== undefined) return wake.pollMs();
-      // Random, so that many processes do not run the same job at the same moment.
+      // Randomised, so processes do not all run the same job at the same time.
       return job.everyMs * (0.9 + 0.2 * Math.random());
     });
   });

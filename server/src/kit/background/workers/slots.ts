@@ -1,6 +1,7 @@
-// Owns worker slots: numbered places in which worker processes run. A slot is held by an advisory lock, which a crashed
-// process frees at once, and by a lease, which a frozen process or an unreachable host loses within seconds. Work is
-// claimed under the slot's epoch; before a slot changes hands, the open sessions of its earlier holder are terminated.
+// Worker slots: the numbered places that worker processes occupy. A slot's holder has an advisory lock and a
+// lease. A crashed process loses the lock immediately, and a frozen process or unreachable host loses the lease within
+// seconds. Work is claimed under the slot's epoch. When a slot changes hands, its previous holder's database sessions
+// are terminated before the new holder starts work.
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -8,13 +9,13 @@ import { toErrorText } from '../error-text.ts';
 
 export interface SlotOptions {
   readonly url: string;
-  /** How many workers run at once. More processes wait as spares. */
+  /** How many workers run concurrently. Additional processes wait as spares. */
   readonly slots: number;
   /** A holder without a heartbeat for this long loses its slot. */
   readonly leaseMs?: number;
   /** How often a spare checks for a free slot. */
   readonly pollMs?: number;
-  /** Called once if the database can't be reached at first. It is tried again until it can. */
+  /** Called once, if the first attempt to reach the database fails. Attempts continue until one succeeds. */
   readonly onUnreachable?: (error: unknown) => void;
 }
 
@@ -24,24 +25,27 @@ export interface SlotEpoch {
 }
 
 export interface WorkerSlot extends SlotEpoch {
-  /** The `application_name` of this worker's other connections, so that the next holder can terminate them. */
+  /** The `application_name` for this worker's other connections, by which the next holder finds and terminates them. */
   readonly sessionName: string;
-  /** Resolves with the reason when the slot is lost. The process must then exit at once. */
+  /** Resolves with the reason when the slot is lost. The process must then exit immediately. */
   readonly lost: Promise<string>;
-  /** Calls `recover` for each slot whose holder is gone and that nobody has acquired yet, under the slot's lock. */
+  /** Calls `recover` for each abandoned slot that no other worker has acquired, while holding the slot's lock. */
   recoverAbandonedSlots(recover: (slot: SlotEpoch) => Promise<void>): Promise<number>;
-  /** Records that all work claimed under earlier epochs of this slot was released. */
+  /** Records that all work claimed under earlier epochs of this slot has been released. */
   markRecovered(): Promise<void>;
-  /** Releases the slot. No work may be claimed under it any more. */
+  /** Releases the slot. No work may be claimed under it afterwards. */
   release(): Promise<void>;
 }
 
 export const defaultLeaseMs = 8_000;
-const lockSpace = 0x706c; // advisory locks are (lockSpace, slot)
+const lockSpace = 0x706c; // advisory lock keys are (lockSpace, slot)
 
 const isSlotLock = `locktype = 'advisory' and classid = ${lockSpace} and objsubid = 2
   and database = (select oid from pg_database where datname = current_database())`;
 const lockedSlots = `select objid::int from pg_locks where ${isSlotLock}`;
+
+// What a transaction does may follow the name (snapshots.ts).
+const isSessionOfSlot = `(application_name = $1 or starts_with(application_name, $1 || ' '))`;
 
 const toSessionName = ({ slot, epoch }: SlotEpoch): string => `plinth worker ${slot}.${epoch}`;
 
@@ -54,7 +58,7 @@ export async function acquireSlot(options: SlotOptions, stop: AbortSignal): Prom
     const slot = await waitForSlot(client, options, leaseMs, stop);
     if (slot !== undefined) return await keepSlot(client, await startEpoch(client, slot), leaseMs);
   } catch (error) {
-    await client.end(); // otherwise the lock would be held by a process that does no work
+    await client.end(); // otherwise an idle process would hold the lock
     throw error;
   }
   await client.end();
@@ -93,7 +97,7 @@ async function connect(
       application_name: 'plinth worker',
       connectionTimeoutMillis: 5_000,
       statement_timeout: leaseMs,
-      query_timeout: leaseMs, // without a network, not even the statement timeout answers
+      query_timeout: leaseMs, // if the network fails, the server's statement timeout never arrives
       keepAlive: true,
     });
     client.on('error', () => {}); // reported by `lost`
@@ -112,11 +116,11 @@ async function connect(
 
 interface UnrecoveredSlot extends SlotEpoch {
   readonly is_locked: boolean;
-  /** No heartbeat for longer than the lease. */
+  /** Whether the last heartbeat is older than the lease. */
   readonly is_silent: boolean;
 }
 
-/** Slots under which work may be claimed: those that are held, and those that were abandoned. */
+/** Lists the slots under which work may still be claimed: held slots and abandoned slots. */
 async function listUnrecoveredSlots(client: pg.Client, leaseMs: number): Promise<UnrecoveredSlot[]> {
   const { rows } = await client.query<UnrecoveredSlot>({
     name: 'list unrecovered slots',
@@ -128,7 +132,7 @@ async function listUnrecoveredSlots(client: pg.Client, leaseMs: number): Promise
   return rows;
 }
 
-/** Terminates all sessions of silent holders. That frees their locks, and nothing they do commits any more. */
+/** Terminates all sessions of silent holders. This releases their locks and prevents them from committing anything. */
 async function terminateSilentHolders(
   client: pg.Client,
   slots: readonly UnrecoveredSlot[],
@@ -136,19 +140,20 @@ async function terminateSilentHolders(
 ): Promise<void> {
   for (const holder of slots) {
     if (!holder.is_locked || !holder.is_silent) continue;
-    // Checked again in the same statement: another worker may have done this already, and a new holder may be at work.
+    // The statement checks again, because another worker may already have done this, and the slot may have a new
+    // holder.
     await client.query(
       `with silent as materialized (select slot from worker_slots
          where slot = $2 and epoch = $3 and heartbeat_at < clock_timestamp() - $4 * interval '1 ms')
        select pg_terminate_backend(pid) from pg_stat_activity
-       where exists (select 1 from silent) and (datname = current_database() and application_name = $1
+       where exists (select 1 from silent) and (datname = current_database() and ${isSessionOfSlot}
          or pid in (select pid from pg_locks where ${isSlotLock} and objid = $2))`,
       [toSessionName(holder), holder.slot, holder.epoch, leaseMs],
     );
   }
 }
 
-/** Slots with unreleased work come first. */
+/** Tries slots with unreleased work first. */
 async function lockFreeSlot(client: pg.Client, slots: number): Promise<number | undefined> {
   const { rows } = await client.query<{ slot: number }>(
     `select slot from worker_slots where slot < $1 and slot not in (${lockedSlots})
@@ -167,7 +172,7 @@ async function tryLockSlot(client: pg.Client, slot: number): Promise<boolean> {
   return rows[0]?.is_locked === true;
 }
 
-/** Increments the epoch and terminates the sessions of the earlier holder: nothing it does commits after this. */
+/** Increments the epoch and terminates the previous holder's sessions, which prevents it from committing anything. */
 async function startEpoch(client: pg.Client, slot: number): Promise<SlotEpoch> {
   const { rows } = await client.query<SlotEpoch>(
     `update worker_slots set epoch = epoch + 1, holder = $2, heartbeat_at = clock_timestamp()
@@ -177,7 +182,7 @@ async function startEpoch(client: pg.Client, slot: number): Promise<SlotEpoch> {
   const current = rows[0] as SlotEpoch;
   await client.query(
     `select pg_terminate_backend(pid, 3000) from pg_stat_activity
-     where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()`,
+     where datname = current_database() and ${isSessionOfSlot} and pid <> pg_backend_pid()`,
     [toSessionName({ slot, epoch: current.epoch - 1 })],
   );
   return current;
@@ -189,7 +194,7 @@ async function keepSlot(client: pg.Client, current: SlotEpoch, leaseMs: number):
   const lost = Promise.withResolvers<string>();
   const onEnd = () => lost.resolve('the connection that holds the slot was closed');
   client.once('end', onEnd);
-  const held = [current]; // and, while it is being recovered, an abandoned slot
+  const held = [current]; // includes abandoned slots while they are being recovered
   const heartbeats = sendHeartbeats(client, held, leaseMs, lost.resolve);
   return {
     ...current,
@@ -210,7 +215,7 @@ async function keepSlot(client: pg.Client, current: SlotEpoch, leaseMs: number):
   };
 }
 
-/** Sends a heartbeat for the held slots every quarter of the lease. Calls `lost` once the slot can't be relied on. */
+/** Sends heartbeats for the held slots, four per lease. Calls `lost` when the slot is no longer safe to use. */
 function sendHeartbeats(
   client: pg.Client,
   held: readonly SlotEpoch[],

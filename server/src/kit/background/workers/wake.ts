@@ -1,16 +1,19 @@
-// Owns wake-ups: hints over Redis that there is work. A hint may be lost; polling is the guarantee.
-import { setTimeout as sleep } from 'node:timers/promises';
+// Wake-ups: hints, sent through Redis, that there is work to do. Hints can be lost, so correctness relies on
+// polling.
 import { Redis } from 'ioredis';
 import { newId } from '../../ids.ts';
 
 export interface WakeUps {
-  /** Wakes the subscribers of `topic` in all processes. The first hint is sent at once; more within 2 ms are combined. */
+  /**
+   * Wakes all listeners on `topic`, in any process. Sends the first hint immediately, and batches hints that follow
+   * within 2 ms.
+   */
   notify(topic: string): void;
-  /** Wakes the subscribers of `topic` in this process only. */
+  /** Wakes only this process's listeners on `topic`. */
   notifyLocally(topic: string): void;
-  /** Calls `onWake` at each hint about `topic`. Returns a function that stops listening. */
+  /** Calls `onWake` for each hint on `topic`. Returns a function that stops listening. */
   listen(topic: string, onWake: () => void): () => void;
-  /** How long a loop may sleep between two polls: longer while hints can arrive. */
+  /** How long a loop may sleep between polls. The time is longer while Redis is connected. */
   pollMs(): number;
   close(): void;
 }
@@ -48,7 +51,7 @@ export function openWakeUps(url: string, prefix: string): WakeUps {
   };
   return {
     notify(topic) {
-      notifyLocally(topic); // listeners in this process need not wait for Redis
+      notifyLocally(topic); // this process's listeners don't need to wait for Redis
       pendingTopics.add(topic);
       if (timer === undefined) sendPending();
     },
@@ -82,12 +85,12 @@ function subscribe(url: string, channel: string, onMessage: (message: string) =>
   return redis;
 }
 
-/** A sleep that ends early when somebody calls `wake`. */
+/** A sleep that `wake` can end early. */
 export class WakeableSleep {
   #woken = false;
   #interrupt: (() => void) | undefined;
 
-  /** Ends the current sleep, or the next one before it starts: a hint that arrives between two sleeps is not lost. */
+  /** Ends the current sleep, or else the next one as soon as it starts, so a hint between two sleeps is not lost. */
   wake = (): void => {
     this.#woken = true;
     this.#interrupt?.();
@@ -95,10 +98,16 @@ export class WakeableSleep {
 
   async sleep(ms: number, stop: AbortSignal): Promise<void> {
     if (!this.#woken && !stop.aborted) {
-      const interrupted = new AbortController();
-      this.#interrupt = () => interrupted.abort();
-      await sleep(ms, undefined, { signal: AbortSignal.any([stop, interrupted.signal]) }).catch(() => {});
+      // Uses no AbortController, because creating its abort error takes longer than the rest of a wake-up.
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const interrupt = () => resolve();
+      const timer = setTimeout(interrupt, ms);
+      stop.addEventListener('abort', interrupt);
+      this.#interrupt = interrupt;
+      await promise;
       this.#interrupt = undefined;
+      stop.removeEventListener('abort', interrupt);
+      clearTimeout(timer);
     }
     this.#woken = false;
   }

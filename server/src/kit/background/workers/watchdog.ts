@@ -1,5 +1,5 @@
-// Runs as a second thread: kills the process when its main thread has been stuck for too long. Work that never yields
-// would otherwise keep a core busy for ever, in a process that has lost its slot and cannot notice.
+// Runs as a second thread, and kills the process when its main thread has been stuck for too long. Otherwise, code that
+// never yields would occupy a core forever, in a process that can't notice that it has lost its slot.
 import { writeSync } from 'node:fs';
 import { setInterval } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
@@ -10,7 +10,7 @@ const maxMissedBeats = 8;
 let lastBeat = -1;
 let missedBeats = 0;
 for await (const _ of setInterval(timeoutMs / maxMissedBeats)) {
-  // Counted in intervals, not by the clock: while the whole process is frozen, this thread is too.
+  // Counts intervals instead of reading the clock, because this thread stops too while the whole process is frozen.
   const beat = Atomics.load(beats, 0);
   missedBeats = beat === lastBeat ? missedBeats + 1 : 0;
   lastBeat = beat;

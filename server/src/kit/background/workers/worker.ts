@@ -1,69 +1,77 @@
-// Owns running a worker: recovers its slot, then runs dispatcher, queues and jobs under it until stopped.
+// Runs a worker: the worker recovers its slot, then runs the dispatcher, queues and jobs until it is stopped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.ts';
 import type { AnyDb } from '../../db/database.ts';
 import { eventsDueInMs, fullBatch, type RunningQueues } from '../events/dispatch.ts';
 import { eventsTopic, removeDispatchedEvents } from '../events/event-bus.ts';
-import { queueDueInMs } from '../queues/claim.ts';
+import { type KnownRows, queueDueInMs } from '../queues/claim.ts';
 import { listAbandonedQueues, releaseClaims } from '../queues/complete.ts';
 import type { Queue } from '../queues/queue.ts';
-import { type QueueDeps, runQueue } from '../queues/run.ts';
+import { type QueueDeps, type RunningQueue, runQueue } from '../queues/run.ts';
 import { type Loop, runLoop } from './loop.ts';
 import { type DueWork, startPolling, wokenByPolling } from './poll.ts';
 import { type Job, runJobs } from './schedule.ts';
 import { defaultLeaseMs, type SlotEpoch, type WorkerSlot } from './slots.ts';
 import { WakeableSleep, type WakeUps } from './wake.ts';
 
-/** All background work of the product. */
+/** All of the product's background work. */
 export interface BackgroundWork {
   readonly queues: readonly Queue[];
   readonly jobs: readonly Job[];
-  /** Dispatches one batch of events. Returns how many were handled. */
+  /** Dispatches one batch of events. Returns how many events were handled. */
   dispatch(db: AnyDb, now: Date, queues?: RunningQueues): Promise<number>;
+  /** SQL conditions on `events.id` that are true while queued work needs a dispatched event's payload. */
+  readonly eventNeededIf?: readonly string[];
 }
 
 export interface WorkerDeps {
   readonly db: AnyDb;
   readonly clock: Clock;
   readonly wake: WakeUps;
-  /** The lease of the slot. */
   readonly leaseMs?: number;
   readonly onError: (what: string, error: unknown) => void;
   readonly onRun?: QueueDeps['onRun'];
-  /** Called when the work that a slot's earlier holder had claimed was released. */
+  readonly onClaim?: QueueDeps['onClaim'];
+  readonly onMissed?: QueueDeps['onMissed'];
+  /** Called after the work claimed by a slot's previous holder has been released. */
   readonly onRecovered?: (slot: number) => void;
 }
 
 export interface RunningWorker {
-  /** Claims nothing new, waits for running work, releases the rest, and releases the slot. */
+  /** Stops claiming, waits for running work, and then releases any remaining claims and the slot. */
   stop(): Promise<void>;
 }
 
-// Work that takes longer runs again elsewhere: a worker that never stops would block every deployment.
+// Work that takes longer to finish than this runs again in another worker, because waiting longer would block
+// deployments.
 const drainMs = 10_000;
 
 export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: WorkerDeps): Promise<RunningWorker> {
   const { db, clock, onError } = deps;
   const stopWatchdog = startWatchdog(deps.leaseMs ?? defaultLeaseMs);
   const recover = async ({ slot }: SlotEpoch) => {
-    await releaseRows(work, db);
+    await releaseRows(db, work);
     deps.onRecovered?.(slot);
   };
   await recover(slot);
   await slot.markRecovered();
   const jobs: Job[] = [
     ...work.jobs,
-    { name: 'remove dispatched events', everyMs: 60_000, run: removeDispatchedEvents },
-    // Normally finds nothing, because recovering a slot releases its work.
-    { name: 'release claims', everyMs: 30_000, run: (db) => releaseRows(work, db) },
+    {
+      name: 'remove dispatched events',
+      everyMs: 60_000,
+      run: (db, now) => removeDispatchedEvents(db, work.eventNeededIf ?? [], now),
+    },
+    // Normally finds nothing, because recovering a slot already releases its claims.
+    { name: 'release claims', everyMs: 30_000, run: (db) => releaseRows(db, work) },
     { name: 'recover abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(recover) },
   ];
-  const polling = startPolling(listDueWork(work.queues, jobs), deps);
   const wake = wokenByPolling(deps.wake);
   const queues = new Map(work.queues.map((queue) => [queue.name, runQueue(queue, { ...deps, wake, slot })]));
+  const polling = startPolling(listDueWork(queues, jobs), deps);
   const dispatcher = runDispatcher(work, queues, { ...deps, wake });
-  const runningJobs = runJobs(jobs, db, clock, wake, onError);
+  const runningJobs = runJobs(db, jobs, clock, wake, onError);
   return {
     async stop() {
       const dispatchEnded = dispatcher.stop();
@@ -73,7 +81,7 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
         ...[...queues.values()].map((queue) => queue.stop(drainMs, dispatchEnded)),
         runningJobs.stop(),
       ]);
-      // A job that takes longer is interrupted. Jobs are idempotent, and what they write is transactional.
+      // A job that takes longer is interrupted. This is safe, because jobs are idempotent and write in transactions.
       await Promise.race([stopped, sleep(drainMs + 2_000)]);
       await slot.release();
       await stopWatchdog();
@@ -81,16 +89,26 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
   };
 }
 
-const listDueWork = (queues: readonly Queue[], jobs: readonly Job[]): DueWork[] => [
+const listDueWork = (queues: ReadonlyMap<string, RunningQueue>, jobs: readonly Job[]): DueWork[] => [
   { topic: eventsTopic, dueInMs: eventsDueInMs },
-  ...queues.map((queue) => ({ topic: queue.name, dueInMs: queueDueInMs(queue) })),
+  ...[...queues].map(([name, queue]) => ({
+    topic: name,
+    dueInMs: queueDueInMs({ name }, `($2::json -> '${name}')`),
+    known: () => toPolled(queue.known),
+  })),
   ...jobs.flatMap(({ name, dueInMs, everyMs }) => (dueInMs === undefined ? [] : [{ topic: name, dueInMs, everyMs }])),
 ];
 
-async function releaseRows(work: BackgroundWork, db: AnyDb): Promise<number> {
-  const abandoned = await listAbandonedQueues(work.queues, db);
+const toPolled = ({ position, nextMs }: KnownRows) => ({
+  xmax: position?.xmax,
+  xip: `{${position?.xip.join() ?? ''}}`,
+  nextMs,
+});
+
+async function releaseRows(db: AnyDb, work: BackgroundWork): Promise<number> {
+  const abandoned = await listAbandonedQueues(db, work.queues);
   let released = 0;
-  for (const queue of abandoned) released += await releaseClaims(queue, db);
+  for (const queue of abandoned) released += await releaseClaims(db, queue);
   return released;
 }
 
@@ -106,11 +124,13 @@ function runDispatcher(
       onError('dispatch events', error);
       return 0;
     });
-    return handled >= fullBatch ? 0 : wake.pollMs(); // what was published meanwhile has woken it
+    return handled >= fullBatch ? 0 : wake.pollMs(); // events published in the meantime have already woken the loop
   });
 }
 
-/** Kills the process when its main thread is stuck for as long as a lease. Returns a function that stops watching. */
+/**
+ * Kills the process when its main thread has been stuck for `timeoutMs`. Returns a function that stops the watchdog.
+ */
 function startWatchdog(timeoutMs: number): () => Promise<unknown> {
   const beats = new Int32Array(new SharedArrayBuffer(4));
   const workerData = { beats, timeoutMs };

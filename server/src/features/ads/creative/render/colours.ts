@@ -1,4 +1,4 @@
-// Owns the colours of images: shades of one colour in OKLCH, in which a lightness looks the same for every hue.
+// Image colours: shades of one colour in OKLCH, where equal lightness looks the same for every hue.
 
 export interface Oklch {
   readonly lightness: number;
@@ -10,7 +10,7 @@ export interface Oklch {
 const toLinear = (value: number): number => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 const toGamma = (value: number): number => (value <= 0.0031308 ? value * 12.92 : 1.055 * value ** (1 / 2.4) - 0.055);
 
-/** Of red, green and blue from 0 to 255. The numbers are those of Björn Ottosson's definition. */
+/** Converts red, green and blue values from 0 to 255, with the coefficients from Björn Ottosson's Oklab definition. */
 export function toOklch(red: number, green: number, blue: number): Oklch {
   const [r, g, b] = [toLinear(red / 255), toLinear(green / 255), toLinear(blue / 255)];
   const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
@@ -31,7 +31,7 @@ export function parseHex(hex: string): Oklch {
   return toOklch(channel(1), channel(3), channel(5));
 }
 
-/** As `#rrggbb`. A colour that no screen shows becomes paler until one does. */
+/** Formats a colour as `#rrggbb`. If it is outside the sRGB gamut, its chroma is reduced until it fits. */
 export function toHex({ lightness, chroma, hue }: Oklch): string {
   for (let paler = chroma; ; paler = Math.max(0, paler - 0.01)) {
     const channels = toChannels({ lightness, chroma: paler, hue });
@@ -54,7 +54,7 @@ function toChannels({ lightness, chroma, hue }: Oklch): number[] {
   ].map(toGamma);
 }
 
-/** For an app without any colour of its own: one of eight hues, always the same for the same app. */
+/** Picks a colour for an app that has none. The app's id selects one of eight hues, so the colour is stable. */
 export const colourOf = (id: string): Oklch => {
   const hues = [0.45, 0.9, 2.45, 3.2, 3.95, 4.6, 5.1, 5.9];
   const sum = [...id].reduce((total, character) => (total * 31 + character.charCodeAt(0)) % 9973, 7);

@@ -1,5 +1,6 @@
-// Owns the design of images: a tile with the logo or the first letter of the name in front of rings, the name and a headline, in
-// shades of one colour. There is little text and no button, because the ad platform shows both beside the image.
+// The image design. A tile with the logo or the name's first letter stands in front of rings, with the name and a
+// headline, all in shades of one colour. Text is sparse and there is no button, because the ad platform shows its own
+// text and button next to the image.
 import type { Image, SKRSContext2D } from '@napi-rs/canvas';
 import { type Oklch, toHex } from './colours.ts';
 import { prepareText } from './fonts.ts';
@@ -15,7 +16,7 @@ export interface Ad {
   readonly language: string;
   readonly name: string;
   readonly headline: string;
-  /** Shown where there is room: in images that are higher than wide. */
+  /** Shown only in portrait images, which have room for it. */
   readonly description: string;
   readonly colour: Oklch;
   readonly logo: Image | undefined;
@@ -70,18 +71,18 @@ export function toPalette({ colour: { chroma, hue }, style }: Pick<Ad, 'colour' 
   };
 }
 
-// ---- where things are
+// ---- layout
 
 interface Art {
   readonly x: number;
   readonly y: number;
-  /** The side of the tile. */
+  /** The tile's side length. */
   readonly size: number;
 }
 
 interface Layout {
   readonly art: Art;
-  /** No letter is painted outside of it. */
+  /** The box that contains all painted letters. */
   readonly text: TextBox;
   readonly isWide: boolean;
 }
@@ -114,7 +115,7 @@ export function planLayout({ width, height, headline, name }: Ad): Layout {
   };
 }
 
-// ---- ground, rings and tile
+// ---- background, rings and tile
 
 function drawGround(context: SKRSContext2D, { width, height }: Ad, { ground, glow }: Palette, art: Art): void {
   const slope = context.createLinearGradient(0, 0, width, height);
@@ -147,7 +148,7 @@ function drawRings(context: SKRSContext2D, { ring, dots }: Palette, { art, text 
     traceCircle(context, x, y, radius * size);
     context.stroke();
     const [dotX, dotY] = [x + Math.cos(angle) * radius * size, y + Math.sin(angle) * radius * size];
-    if (isNear(text, dotX, dotY, dot * size)) continue; // letters on it would be hard to read
+    if (isNear(text, dotX, dotY, dot * size)) continue; // letters on top of a dot would be hard to read
     context.globalAlpha = 1 - index * 0.17;
     context.fillStyle = dots[index % dots.length] as string;
     traceCircle(context, dotX, dotY, dot * size);
@@ -170,7 +171,7 @@ function drawTile(context: SKRSContext2D, ad: Ad, palette: Palette, { x, y, size
   context.shadowColor = 'rgba(10, 14, 30, 0.28)';
   context.shadowBlur = size * 0.16;
   context.shadowOffsetY = size * 0.06;
-  // A logo stands on white, because most are made for it.
+  // Logos get a white background, because most are designed for one.
   context.fillStyle = ad.logo === undefined ? palette.tile : '#ffffff';
   context.beginPath();
   context.roundRect(left, top, size, size, size * 0.225);
@@ -187,7 +188,7 @@ function drawLogo(context: SKRSContext2D, logo: Image, { x, y, size }: Art): voi
   context.drawImage(logo, x - width / 2, y - height / 2, width, height);
 }
 
-/** The first letter of the name, or a disc if its letters can't be drawn. */
+/** Draws the name's first letter, or a disc if the name can't be drawn. */
 function drawLetter(context: SKRSContext2D, { name, language }: Ad, colour: string, { x, y, size }: Art): void {
   const { text, families } = prepareText(name, language);
   const [first] = new Intl.Segmenter(language).segment(text.replace(/^[^\p{L}\p{N}]+/u, ''));
@@ -211,7 +212,7 @@ function drawLetter(context: SKRSContext2D, { name, language }: Ad, colour: stri
 
 // ---- texts
 
-/** Alone, so that a test can see where letters are painted. */
+/** A separate function, so a test can check where letters are painted. */
 export function drawTexts(context: SKRSContext2D, ad: Ad): void {
   const { text: box, isWide } = planLayout(ad);
   const { text, quiet } = toPalette(ad);
@@ -256,7 +257,7 @@ export function drawTexts(context: SKRSContext2D, ad: Ad): void {
   const height = blocks.reduce((sum, { set }) => sum + set.height, 0) + gap * (blocks.length - 1);
   let y = box.y + Math.max(0, (box.height - height) / 2);
   context.save();
-  clipTo(context, box); // marks may be stacked above a letter, and are not measured
+  clipTo(context, box); // marks stacked above a letter are not measured
   for (const { set, colour } of blocks) {
     context.fillStyle = colour;
     drawText(context, set, { x: box.x, y, width: box.width });

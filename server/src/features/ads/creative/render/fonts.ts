@@ -1,7 +1,7 @@
-// Owns the fonts of images: which of the bundled files a text needs, and which characters can be drawn at all.
+// The image fonts: which bundled files a text needs, and which characters can be drawn.
 //
-// The fonts come in many small files, each for a few ranges of characters. Only those that a text needs are loaded: all of them take
-// half a second and 40 MB. Nothing depends on the fonts of the machine.
+// The fonts come in many small files, each covering a few character ranges. Only the files that a text needs are
+// loaded, because loading all of them takes half a second and 40 MB. Fonts installed on the machine are never used.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -10,13 +10,13 @@ import { GlobalFonts } from '@napi-rs/canvas';
 interface FontPackage {
   readonly name: string;
   readonly folder: string;
-  /** The subset of each code point. */
+  /** Maps each code point to its subset. */
   readonly subsets: ReadonlyMap<number, string>;
 }
 
 const resolve = createRequire(import.meta.url).resolve;
 
-// The subsets `symbols` and `math` of these packages list characters that their files do not have.
+// Skips the subsets `symbols` and `math`, because they list characters that are missing from their files.
 function readPackage(name: string): FontPackage {
   const folder = dirname(resolve(`@fontsource-variable/${name}/package.json`));
   const lists: Record<string, string> = JSON.parse(readFileSync(join(folder, 'unicode.json'), 'utf8'));
@@ -24,14 +24,14 @@ function readPackage(name: string): FontPackage {
   for (const [key, list] of Object.entries(lists)) {
     if (/^(symbols|math)$/.test(key)) continue;
     const subset = key.replace(/[[\]]/g, '');
-    // Subsets overlap. `latin` is loaded in any case.
+    // Subsets overlap. `latin` wins, because it is always loaded.
     for (const codePoint of listCodePoints(list))
       if (subset === 'latin' || !subsets.has(codePoint)) subsets.set(codePoint, subset);
   }
   return { name, folder, subsets };
 }
 
-/** Of a list such as `U+0000-00FF,U+0131`. */
+/** Parses a list such as `U+0000-00FF,U+0131`. */
 function* listCodePoints(list: string): Generator<number> {
   for (const range of list.split(',')) {
     const [first = '', last = first] = range.trim().replace('U+', '').split('-');
@@ -49,7 +49,10 @@ function getPackage(name: string): FontPackage {
 
 const alphabets = ['noto-sans', 'noto-sans-arabic', 'noto-sans-hebrew', 'noto-sans-thai'];
 
-/** The same character looks different in Chinese, Japanese and Korean, so the text's own language comes first. */
+/**
+ * The same character looks different in Chinese, Japanese and Korean, so the font for the text's own language comes
+ * first.
+ */
 function listPackages(text: string, language: string): FontPackage[] {
   const [jp, kr, sc] = ['noto-sans-jp', 'noto-sans-kr', 'noto-sans-sc'];
   const isJapanese =
@@ -62,7 +65,7 @@ function listPackages(text: string, language: string): FontPackage[] {
 
 const registered = new Set<string>();
 
-/** The name of the font for the canvas. */
+/** Returns the font's family name on the canvas. */
 function register({ name, folder }: FontPackage, subset: string): string {
   const family = `${name}-${subset}`;
   if (!registered.has(family)) {
@@ -73,27 +76,27 @@ function register({ name, folder }: FontPackage, subset: string): string {
   return family;
 }
 
-// Some fonts have a few pictographs, in black.
+// Omits pictographs, because some fonts have only a few of them, in black.
 const isOmitted = (character: string): boolean =>
   /\p{Extended_Pictographic}|\p{Variation_Selector}/u.test(character) && !'©®™'.includes(character);
 
-/** More in a row are not a language's, and would be stacked far above the line. */
+/** No language needs more than three marks in a row. Further marks would be stacked far above the line. */
 const moreThanThreeMarks = /(\p{M}{3})\p{M}+/gu;
 
 export interface DrawableText {
   /**
-   * Without emoji, and without signs that no font has: they would be drawn as empty boxes. Empty if no font has one of its letters:
-   * without it, a name would be another name.
+   * The text without emoji or symbols that no font has, which would be drawn as empty boxes. Empty if a letter is
+   * missing from all fonts, because omitting a letter would change a name.
    */
   readonly text: string;
-  /** For `context.font`. */
+  /** A font family list for `context.font`. */
   readonly families: string;
 }
 
 export function prepareText(text: string, language: string): DrawableText {
   const composed = text.normalize('NFC').replace(moreThanThreeMarks, '$1');
   const fonts = listPackages(composed, language);
-  const families = new Set<string>([register(getPackage('noto-sans'), 'latin')]); // for the ellipsis
+  const families = new Set<string>([register(getPackage('noto-sans'), 'latin')]); // contains the ellipsis
   let drawable = '';
   for (const character of composed) {
     const codePoint = character.codePointAt(0) as number;

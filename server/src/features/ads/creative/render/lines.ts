@@ -1,5 +1,5 @@
-// Owns setting a text in a box: the largest size at which it fits, lines of about the same length, and an ellipsis if even the
-// smallest size is too large.
+// Fits a text into a box: the largest font size that fits, lines of similar length, and an ellipsis if the text
+// is too long even at the smallest size.
 import type { SKRSContext2D } from '@napi-rs/canvas';
 import { prepareText } from './fonts.ts';
 
@@ -15,7 +15,7 @@ export interface TextStyle {
   readonly maxSize: number;
   readonly minSize: number;
   readonly maxLines: number;
-  /** The distance of lines, as a multiple of the size. */
+  /** The line height as a multiple of the font size. */
   readonly leading: number;
   readonly language: string;
 }
@@ -29,7 +29,7 @@ export interface SetText {
   readonly isRightToLeft: boolean;
 }
 
-/** Undefined if nothing of the text can be drawn. */
+/** Undefined if no part of the text can be drawn. */
 export function setText(
   context: SKRSContext2D,
   raw: string,
@@ -42,7 +42,7 @@ export function setText(
   const toFont = (size: number) => `${weight} ${size}px ${families}`;
   const isRightToLeft = isTextRightToLeft(text);
   context.direction = isRightToLeft ? 'rtl' : 'ltr';
-  // Widths grow with the size, so each part is measured once.
+  // Widths are proportional to the font size, so each part is measured only once.
   context.font = toFont(measuredSize);
   const parts = splitText(text, style.language).map((part) => ({ part, width: measure(context, part) / measuredSize }));
   const maxLinesAt = (size: number) => Math.min(style.maxLines, Math.floor(height / (size * leading)));
@@ -71,24 +71,24 @@ export function drawText(context: SKRSContext2D, set: SetText, { x, y, width }: 
   context.direction = set.isRightToLeft ? 'rtl' : 'ltr';
   context.textAlign = 'start';
   context.textBaseline = 'alphabetic';
-  // Ascenders reach to about 0.78 of the size in these fonts, and marks of Arabic and Vietnamese above that.
+  // In these fonts, ascenders reach about 0.78 of the font size. Arabic and Vietnamese marks reach higher.
   const baseline = (set.lineHeight - set.size) / 2 + set.size * 0.86;
   for (const [index, line] of set.lines.entries()) {
-    // Some letters, such as J, reach beyond the place where they begin.
+    // Some letters, such as J, extend to the left of their origin.
     const { actualBoundingBoxLeft: left, actualBoundingBoxRight: right } = context.measureText(line);
     const start = set.isRightToLeft ? x + width - Math.max(0, right) : x + Math.max(0, left);
     context.fillText(line, start, y + baseline + index * set.lineHeight);
   }
 }
 
-/** By the first character that has a direction. */
+/** Determined by the text's first letter. */
 export const isTextRightToLeft = (text: string): boolean =>
   /^[^\p{L}]*[\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}]/u.test(text);
 
 const measuredSize = 100;
 const sizeStep = 2;
 
-/** What is painted may be wider than the distance to the next letter: the larger of both. */
+/** The painted width may exceed the advance width, so the larger value is returned. */
 function measure(context: SKRSContext2D, text: string): number {
   const { width, actualBoundingBoxLeft, actualBoundingBoxRight } = context.measureText(text);
   return Math.max(width, Math.abs(actualBoundingBoxLeft) + Math.abs(actualBoundingBoxRight));
@@ -96,13 +96,14 @@ function measure(context: SKRSContext2D, text: string): number {
 
 interface Part {
   readonly part: string;
-  /** At the size 1. */
+  /** The width at font size 1. */
   readonly width: number;
 }
 
 /**
- * The parts between which a line may break: words with the space behind them, and in scripts without spaces the words that
- * `Intl.Segmenter` finds. Punctuation stays with the word before it, an opening bracket with the word behind it.
+ * Splits the text where a line may break: into words with their trailing space, or, in scripts without spaces, into the
+ * words that `Intl.Segmenter` finds. Punctuation stays with the preceding word, and an opening bracket with the
+ * following word.
  */
 function splitText(text: string, language: string): string[] {
   const parts: string[] = [];
@@ -121,7 +122,7 @@ function splitText(text: string, language: string): string[] {
   return parts;
 }
 
-// Among them the small kana and the mark of a long vowel, which never begin a line.
+// Includes small kana and the long vowel mark, which never begin a line.
 const isAttached = (segment: string): boolean => /^[\s\p{P}\p{S}\p{M}ーゃゅょっャュョッ]+$/u.test(segment);
 
 const isWithoutSpaces = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
@@ -129,7 +130,7 @@ const isWithoutSpaces = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u
 const mayBreakBetween = (before: string, after: string): boolean =>
   /[\s\p{Pd}]$/u.test(before) || isWithoutSpaces.test(before.at(-1) ?? '') || isWithoutSpaces.test(after[0] ?? '');
 
-/** Undefined if a part is wider than the line. `width` is for the size 1. */
+/** Undefined if a part is wider than the line. `width` is relative to font size 1. */
 function breakLines(parts: readonly Part[], width: number): string[] | undefined {
   const lines: string[] = [];
   let [line, used] = ['', 0];
@@ -145,7 +146,7 @@ function breakLines(parts: readonly Part[], width: number): string[] | undefined
   return line.trim() === '' ? lines : [...lines, line.trim()];
 }
 
-/** The same number of lines in the narrowest width, so that the last line is not a single word. */
+/** Finds the narrowest width with the same number of lines, so the last line is not a single word. */
 function balance(parts: readonly Part[], width: number, lines: readonly string[]): readonly string[] {
   let [narrowest, widest, best] = [width / lines.length / 2, width, lines];
   for (let round = 0; round < 8 && lines.length > 1; round += 1) {
@@ -157,7 +158,7 @@ function balance(parts: readonly Part[], width: number, lines: readonly string[]
   return best;
 }
 
-/** Breaks anywhere, and ends the last line with an ellipsis if something is left. */
+/** Breaks anywhere, and ends the last line with an ellipsis if the text does not fit. */
 function cutLines(context: SKRSContext2D, text: string, width: number, maxLines: number): string[] {
   const characters = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
   const lines: string[] = [];
@@ -177,7 +178,7 @@ function cutLines(context: SKRSContext2D, text: string, width: number, maxLines:
 
 const fits = (context: SKRSContext2D, line: string, width: number): boolean => measure(context, line) <= width;
 
-/** How many of the characters fit, by halving. */
+/** The number of characters that fit, found by binary search. */
 function countFitting(characters: readonly string[], isFitting: (line: string) => boolean): number {
   let [low, high] = [0, characters.length];
   while (low < high) {
@@ -188,7 +189,7 @@ function countFitting(characters: readonly string[], isFitting: (line: string) =
   return low;
 }
 
-/** To the end of the last whole word, if the line has one. */
+/** Moves back to the end of the last whole word, if there is a space in the second half of the line. */
 function backToSpace(characters: readonly string[], count: number): number {
   for (let at = count; at > count / 2; at -= 1) if (characters[at] === ' ' || characters[at - 1] === ' ') return at;
   return count;

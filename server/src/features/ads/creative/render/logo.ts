@@ -1,19 +1,19 @@
-// Owns reading an app's logo, a file that anybody may have made: only formats and sizes that are safe to decode, and the colour
-// that it has most of. SVG is left out: it may contain anything.
+// Reads an app's logo and its dominant colour. The file is untrusted, so only formats and sizes that are safe to
+// decode are accepted. SVG is not supported, because an SVG file may contain anything.
 import { createCanvas, type Image, loadImage } from '@napi-rs/canvas';
 import { type Oklch, toOklch } from './colours.ts';
 
-/** Decoded, 16 million pixels take 64 MB. */
+/** 16 million decoded pixels take 64 MB. */
 const maxPixels = 16_000_000;
 const maxSide = 8_192;
 
 export interface Logo {
   readonly image: Image;
-  /** Undefined if it is black, white or grey. */
+  /** Undefined if the logo is black, white or grey. */
   readonly colour: Oklch | undefined;
 }
 
-/** Undefined if the file is not an image that can be used. */
+/** Undefined if the file is not a usable image. */
 export async function readLogo(file: Buffer): Promise<Logo | undefined> {
   const size = readImageSize(file);
   if (size === undefined || Math.max(size.width, size.height) > maxSide || size.width * size.height > maxPixels)
@@ -29,7 +29,7 @@ interface Size {
   readonly height: number;
 }
 
-/** By the header of the file, before anything is decoded. Undefined: not a PNG, JPEG or WebP. */
+/** Reads the size from the file header without decoding the image. Undefined if the file is not a PNG, JPEG or WebP. */
 export function readImageSize(file: Buffer): Size | undefined {
   const size = file.length < 32 ? undefined : (readPngSize(file) ?? readWebpSize(file) ?? readJpegSize(file));
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
@@ -50,7 +50,10 @@ function readWebpSize(file: Buffer): Size | undefined {
   return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
 }
 
-/** A JPEG is a chain of segments. The size stands in the one that begins the picture: C0 to CF, without C4, C8 and CC. */
+/**
+ * A JPEG is a chain of segments. The size is in the frame header segment, whose marker is C0 to CF except C4, C8 and
+ * CC.
+ */
 function readJpegSize(file: Buffer): Size | undefined {
   if (file.readUInt16BE(0) !== 0xffd8) return undefined;
   let at = 2;
@@ -67,7 +70,7 @@ const sampleSide = 32;
 const hueCount = 24;
 const minChroma = 0.05;
 
-/** The hue that most of the coloured pixels have, and the mean of these pixels. */
+/** Finds the coloured pixels' most common hue, and returns the mean colour of the pixels with that hue. */
 function findColour(image: Image): Oklch | undefined {
   const canvas = createCanvas(sampleSide, sampleSide);
   const context = canvas.getContext('2d');

@@ -1,9 +1,9 @@
-// Runs as a process of its own: draws the images that it is sent, one after the other. It decodes files of strangers with native
-// code: if it crashes nothing else does, and its owner ends it if an image takes too long. It is not a sandbox: it has no environment of
-// its own, but the rights of the user that runs the worker.
+// Runs as a separate process that draws requested images one at a time. It decodes untrusted files with native code, so
+// a crash affects only this process, and its parent kills it if an image takes too long. Its environment is empty, and
+// if the worker is root, it runs as another user without network (kit/unprivileged.ts).
 import { setPriority } from 'node:os';
 import { createCanvas } from '@napi-rs/canvas';
-import { imageSizes } from '../slots.ts';
+import { imageSizes } from '../../rules/slots.ts';
 import { colourOf, parseHex } from './colours.ts';
 import { drawAd } from './draw.ts';
 import { readLogo } from './logo.ts';
@@ -21,7 +21,7 @@ async function render(request: RenderRequest) {
   return { image: await canvas.encode('jpeg', quality), hasLogo: logo !== undefined };
 }
 
-setPriority(10); // requests come first
+setPriority(10); // lower priority than requests
 process.on('message', async (request: RenderRequest) => {
   const answer: RenderAnswer = await render(request).then(
     (drawn) => ({ ...drawn, rssBytes: process.memoryUsage.rss() }),

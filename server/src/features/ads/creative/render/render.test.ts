@@ -1,9 +1,10 @@
-// Images of ads: exact sizes, letters that never leave their place, whatever the script and length, and files of strangers that do no harm.
+// Tests ad images: exact sizes, letters that stay inside their box for any script and length, and safe handling of
+// untrusted files.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createCanvas, loadImage } from '@napi-rs/canvas';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type ImageSlot, imageSizes, imageSlots } from '../slots.ts';
+import { type ImageSlot, imageSizes, imageSlots } from '../../rules/slots.ts';
 import { colourOf, parseHex, toHex } from './colours.ts';
 import { type Ad, drawTexts, planLayout, type Style, styles, toPalette } from './draw.ts';
 import { prepareText } from './fonts.ts';
@@ -33,7 +34,7 @@ const toAd = (slot: ImageSlot, texts: Partial<Ad> = {}): Ad => ({
   ...texts,
 });
 
-/** The smallest rectangle with all pixels that texts are painted on; undefined if there are none. */
+/** The bounding box of all painted text pixels, or undefined if there are none. */
 function findPainted(ad: Ad) {
   const context = createCanvas(ad.width, ad.height).getContext('2d');
   drawTexts(context, ad);
@@ -49,7 +50,9 @@ function findPainted(ad: Ad) {
 
 const repeat = (text: string, length: number) => [...text.repeat(length)].slice(0, length).join('');
 
-/** Names of 200 characters, headlines of 30 and descriptions of 90, which is the most: in words, and without any space. */
+/**
+ * The maximum lengths: names with 200 characters, headlines with 30 and descriptions with 90, with and without spaces.
+ */
 const longest: Record<string, Pick<Ad, 'name' | 'headline' | 'description' | 'language'>> = {
   'Latin words': of('Extraordinary Handmade Jewellery ', 'en'),
   'one Latin word': of('Ẃ', 'de'),
@@ -95,10 +98,10 @@ describe('the texts of an image', () => {
     expect(findPainted(toAd('SQUARE_IMAGE', { name: '😀', headline: '😀', description: '' }))).toBeUndefined();
   });
 
-  it('keep their accents, however these are encoded, and are left out if a letter can not be drawn', () => {
+  it('keep their accents, however these are encoded, and are left out if a letter cannot be drawn', () => {
     expect(prepareText('Čajovna Ça va'.normalize('NFD'), 'cs').text).toBe('Čajovna Ça va');
     expect(prepareText('Café ᚠ', 'en').text).toBe(''); // a rune
-    expect(prepareText('X\u0302', 'en').text).toBe(''); // a mark that no font has, on a letter that has none of its own
+    expect(prepareText('X\u0302', 'en').text).toBe(''); // no font has this mark, and no precomposed letter exists
     expect(prepareText(`e${'\u0301'.repeat(60)}`, 'en').text).toBe(`é${'\u0301'.repeat(3)}`);
   });
 
@@ -144,7 +147,7 @@ describe('an image', () => {
 
   it('is drawn without the logo if that is no image, or larger than may be decoded', async () => {
     const bomb = Buffer.from(await createLogo());
-    bomb.writeUInt32BE(60_000, 16); // the width in the header of a PNG
+    bomb.writeUInt32BE(60_000, 16); // the width in the PNG header
     for (const logo of [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), bomb, Buffer.alloc(0)]) {
       expect(await readLogo(logo)).toBeUndefined();
       expect(await renderer.render({ ...request, slot: 'LANDSCAPE_IMAGE', logo })).toMatchObject({ hasLogo: false });
@@ -153,7 +156,7 @@ describe('an image', () => {
 
   it('that takes too long is given up, and ends the process', async () => {
     const impatient = createRenderer({ maxImageMs: 1, maxRssBytes: 1, maxIdleMs: 1_000 });
-    await expect(impatient.render({ ...request, slot: 'SQUARE_IMAGE' })).rejects.toThrow('it takes too long');
+    await expect(impatient.render({ ...request, slot: 'SQUARE_IMAGE' })).rejects.toThrow('timed out');
     impatient.close();
   });
 
@@ -168,11 +171,11 @@ describe('an image', () => {
     expect(await without).toMatchObject({ hasLogo: false });
     const crashed = renderer.render({ ...request, slot: 'SQUARE_IMAGE' });
     await killRenderer();
-    await expect(crashed).rejects.toThrow('the process ended');
+    await expect(crashed).rejects.toThrow('the process exited');
     expect(await renderer.render({ ...request, slot: 'SQUARE_IMAGE' })).toMatchObject({ hasLogo: false });
   });
 
-  it('that can not be drawn leaves no process behind', async () => {
+  it('that cannot be drawn leaves no process behind', async () => {
     const brief = createRenderer({ maxImageMs: 15_000, maxRssBytes: 1, maxIdleMs: 60_000 });
     const before = listRenderers();
     await expect(brief.render({ ...request, slot: 'NO_IMAGE' as ImageSlot })).rejects.toThrow('image not drawn');
@@ -180,21 +183,31 @@ describe('an image', () => {
   });
 });
 
+it.runIf(process.getuid?.() === 0)('images are decoded and drawn as nobody, and without privileges', async () => {
+  await render({ ...request, slot: imageSlots[0] as ImageSlot });
+  for (const id of listRenderers()) {
+    const status = readFileSync(`/proc/${id}/status`, 'utf8');
+    expect(status).toMatch(/\nUid:\t65534\t65534\t65534\t65534\n/);
+    expect(status).toMatch(/\nNoNewPrivs:\t1\n/);
+  }
+  expect(listRenderers().length).toBeGreaterThan(0);
+});
+
 const render = async (of: RenderRequest) => Buffer.from((await renderer.render(of)).image);
 
-/** The ids of the processes that draw for this one. */
+/** The ids of the render processes started by this process. */
 const listRenderers = (): number[] =>
   readdirSync('/proc/self/task')
     .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number))
     .filter((id) => readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('render/process.ts'));
 
-/** As soon as it has begun. */
+/** Kills the render process as soon as it has started. */
 async function killRenderer(): Promise<void> {
   await new Promise(setImmediate);
   for (const id of listRenderers()) process.kill(id, 'SIGKILL');
 }
 
-/** Of a list such as `U+0000-00FF,U+0131`. */
+/** Parses a list such as `U+0000-00FF,U+0131`. */
 function listLetters(list: string): string[] {
   const all = list.split(',').flatMap((range) => {
     const [first = 0, last = first] = range
@@ -232,7 +245,7 @@ async function createLogo(): Promise<Buffer> {
   return canvas.encode('png');
 }
 
-/** Of the texts against the ground behind them, also where the glow makes it lighter. */
+/** The lowest contrast between a text and the background, including the parts that the glow makes lighter. */
 function measureContrast(style: Style, hex: string): number {
   const { text, quiet, ground, glow } = toPalette({ style, colour: parseHex(hex) });
   const grounds = ground.flatMap((each) => [toChannels(each), blend(toChannels(each), toChannels(glow), 0.28)]);
@@ -244,7 +257,7 @@ const toChannels = (hex: string): number[] => [1, 3, 5].map((at) => Number.parse
 const blend = (under: readonly number[], over: readonly number[], part: number) =>
   under.map((value, index) => value * (1 - part) + (over[index] ?? 0) * part);
 
-/** As the accessibility guidelines define it. */
+/** The contrast ratio as defined by the WCAG. */
 function contrastOf(one: readonly number[], other: readonly number[]): number {
   const toLuminance = (channels: readonly number[]) => {
     const [r = 0, g = 0, b = 0] = channels.map((each) =>

@@ -1,9 +1,10 @@
-// Owns the process that draws images: started when it is needed, one image at a time, ended when an image takes too long or the
-// process has become large, and after a minute without work. Workspaces take turns, and within them their apps.
-import { type ChildProcess, fork } from 'node:child_process';
+// The process that draws images one at a time. It starts on demand, and ends if an image takes too long, if it
+// uses too much memory, or after an idle minute. Workspaces take turns, and so do the apps in a workspace.
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createGroupedGate, GateClosed } from '../../../../kit/fair-gate.ts';
-import type { ImageSlot } from '../slots.ts';
+import { forkUnprivileged } from '../../../../kit/unprivileged.ts';
+import type { ImageSlot } from '../../rules/slots.ts';
 import type { Style } from './draw.ts';
 
 export interface RenderRequest {
@@ -15,23 +16,23 @@ export interface RenderRequest {
   readonly name: string;
   readonly headline: string;
   readonly description: string;
-  /** The app's own colour, as `#rrggbb`. That of its logo comes first. */
+  /** The app's own colour, as `#rrggbb`. The logo's colour takes precedence. */
   readonly accent: string | null;
-  /** The file of the logo, as it was fetched. */
+  /** The logo file as fetched. */
   readonly logo: Uint8Array | undefined;
 }
 
 export interface DrawnImage {
-  /** A JPEG in the size of the slot. */
+  /** A JPEG with the slot's dimensions. */
   readonly image: Uint8Array;
-  /** False also if the logo that was sent can't be used: the image then shows the first letter of the name. */
+  /** Whether the logo was drawn. If the logo is unusable, the image shows the name's first letter. */
   readonly hasLogo: boolean;
 }
 
 export type RenderAnswer = (DrawnImage | { readonly error: string }) & { readonly rssBytes: number };
 
 export interface Renderer {
-  /** Throws if it can't be drawn. */
+  /** Throws if the image can't be drawn. */
   render(request: RenderRequest): Promise<DrawnImage>;
   close(): void;
 }
@@ -51,13 +52,13 @@ export function createRenderer({ maxImageMs, maxRssBytes, maxIdleMs } = limits):
   }
 
   function start(): ChildProcess {
-    const child = fork(new URL('process.ts', import.meta.url), {
+    const child = forkUnprivileged(new URL('process.ts', import.meta.url), [], {
       env: {},
       execArgv: ['--max-old-space-size=128'],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    child.on('error', () => {}); // whoever waits for an answer sees that the process has exited
+    child.on('error', () => {}); // the pending request sees the exit
     child.once('exit', () => {
       if (running === child) running = undefined;
     });
@@ -90,7 +91,7 @@ export function createRenderer({ maxImageMs, maxRssBytes, maxIdleMs } = limits):
   }
 
   return {
-    // A logo is a file that anybody may have made: if it crashes the process, the image is drawn without it.
+    // If the untrusted logo crashes the process, the image is drawn without it.
     render: (request) =>
       takeTurn(request).catch((error) => {
         if (request.logo === undefined || error instanceof GateClosed) throw error;
@@ -100,14 +101,14 @@ export function createRenderer({ maxImageMs, maxRssBytes, maxIdleMs } = limits):
   };
 }
 
-/** Throws if the process exits instead, or does not answer in time. */
+/** Throws if the process exits first or does not respond in time. */
 async function waitForAnswer(child: ChildProcess, request: RenderRequest, maxMs: number): Promise<RenderAnswer> {
   const ended = new AbortController();
-  const timer = setTimeout(() => ended.abort(new Error('image not drawn: it takes too long')), maxMs);
+  const timer = setTimeout(() => ended.abort(new Error('image not drawn: timed out')), maxMs);
   try {
     const answered = once(child, 'message', ended).then(([answer]) => answer as RenderAnswer);
     const exited = once(child, 'exit', ended).then(() => {
-      throw new Error('image not drawn: the process ended');
+      throw new Error('image not drawn: the process exited');
     });
     child.send(request);
     return await Promise.race([answered, exited]);

@@ -1,5 +1,5 @@
 // Signing in and out: shows the forms of index.html, and the app once somebody is signed in. Works as it is.
-import { auth } from '/_plinth/client.js';
+import { app, auth } from '/_plinth/client.js';
 
 const forms = [...document.querySelectorAll('[data-form]')];
 const notice = document.querySelector('[data-notice]');
@@ -13,7 +13,7 @@ export function say(text, kind = 'info') {
 /** Says why something failed. */
 export function sayError(error) {
   if (error?.name !== 'PlinthError') console.error(error);
-  say(error?.name === 'PlinthError' ? error.message : 'Something went wrong. Load the page again.', 'error');
+  say(error?.name === 'PlinthError' ? error.message : 'Something went wrong. Reload the page.', 'error');
 }
 
 /** Runs `work` while the button can't be pressed a second time, and says why if it fails. */
@@ -31,8 +31,25 @@ export async function run(button, work) {
   }
 }
 
+/** Shows only the ways in that work: who may create an account is a setting of the app. */
+function showWaysIn() {
+  const { sign_up, mail, methods } = app;
+  const works = {
+    'sign-up': sign_up !== 'closed',
+    link: mail && (methods.link || methods.password),
+    'sign-in': methods.password,
+  };
+  for (const button of document.querySelectorAll('[data-show]')) {
+    button.hidden = works[button.dataset.show] === false; // other forms of the app stay as they are
+    if (button.dataset.show === 'link' && !methods.link) button.textContent = 'Set a new password by e-mail';
+  }
+  if (!methods.password && works.link) showForm('link');
+  for (const hint of document.querySelectorAll('[data-if-sign-up]')) hint.hidden = hint.dataset.ifSignUp !== sign_up;
+}
+
 /** Calls `show` with the user who is signed in, or with null, now and whenever that changes. */
 export function startSignIn(show) {
+  showWaysIn();
   for (const form of forms)
     form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -49,6 +66,7 @@ export function startSignIn(show) {
     for (const element of document.querySelectorAll('[data-for]'))
       element.hidden = (element.dataset.for === 'signed-in') !== (user !== null);
     document.querySelector('[data-user]').textContent = user === null ? '' : user.full_name || user.email;
+    if (user !== null) say(''); // "Check your e-mail" is no longer of interest
     show(user);
   });
   void openLink();
@@ -73,11 +91,15 @@ async function submit(form) {
       break;
     case 'sign-up':
       await auth.signUp({ email, password, ...(full_name && { full_name }) });
-      say('Look at your e-mail: if you can sign up here, a link is on its way. It works for an hour.');
+      say(
+        app.sign_up === 'invited'
+          ? 'Check your e-mail. If you were invited, a link is on its way. It expires in an hour.'
+          : 'Check your e-mail: a link should arrive in a few minutes. It expires in an hour.',
+      );
       break;
     case 'link':
       await auth.requestLink({ email });
-      say('Look at your e-mail: if you have an account here, a link is on its way. It works for an hour.');
+      say('Check your e-mail. If you have an account here, a link is on its way. It expires in an hour.');
       break;
     case 'password':
       await auth.useLink({ password });

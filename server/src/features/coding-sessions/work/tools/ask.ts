@@ -1,10 +1,11 @@
-// Owns the tools with which the agent asks the person back. The session waits for the answer, which becomes the result of the call.
+// The agent's tools for asking the user questions. The session waits for the answer, which becomes the call's
+// result.
 import { z } from 'zod';
 import { ToolError } from '../../../../core/turns/tools.ts';
 import { makeHarmless } from '../../../../kit/harmless.ts';
 import { type CodingTool, defineTool } from './tool.ts';
 
-/** People decide by what they see. */
+/** Control characters are made harmless, because people base their decisions on the displayed text. */
 const shown = z.string().overwrite(makeHarmless);
 
 const question = z.object({

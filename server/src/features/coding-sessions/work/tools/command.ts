@@ -1,4 +1,4 @@
-// Owns the tool with which the agent runs a command in the sandbox.
+// The agent's tool for running a command in the sandbox.
 import { z } from 'zod';
 import { ToolError } from '../../../../core/turns/tools.ts';
 import { defineTool } from './tool.ts';

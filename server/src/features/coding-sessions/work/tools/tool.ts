@@ -1,31 +1,31 @@
-// Owns what the tools of the agent work on: the present tree, and the sandbox for commands. A tool changes the tree and nothing else.
+// The context for the agent's tools: the current tree, and the sandbox for commands. Tools change only the tree.
 import type { z } from 'zod';
 import type { AgentTool, ToolAnswer } from '../../../../core/turns/tools.ts';
 import type { BareRepository, TreeChange } from '../../../../kit/git/types.ts';
 import type { InputRequest } from '../../contract.ts';
 import type { Clone } from '../clone.ts';
 
-/** The state of the work: a tree in the repository. */
+/** The current work, as a tree in the repository. */
 export interface WorkTree {
   readonly repository: BareRepository;
-  /** Where the turn has started. */
+  /** The tree that the turn started from. */
   readonly startTree: string;
   tree: string;
-  /** What tools have written in this turn. */
+  /** The number of bytes that tools have written in this turn. */
   writtenBytes: number;
 }
 
 export interface ToolContext {
   readonly work: WorkTree;
   readonly clone: Clone;
-  /** How many edits in a row have failed, by path. */
+  /** The number of consecutive failed edits to each path. */
   readonly editFailures: Map<string, number>;
-  /** What people who follow the session see. */
+  /** Appends a line to the session's log. */
   readonly log: (line: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** What the person is asked, which ends the step. */
+/** A question or approval for the user, which ends the step. */
 export type Asked = Pick<InputRequest, 'kind' | 'questions' | 'approval'>;
 
 export interface ToolResult extends ToolAnswer {
@@ -34,7 +34,7 @@ export interface ToolResult extends ToolAnswer {
 
 export type CodingTool = AgentTool<ToolContext, ToolResult>;
 
-/** Defines a tool, whose `run` gets what its `parameters` parse. */
+/** Defines a tool. `run` receives the input as parsed by `parameters`. */
 export const defineTool = <Parameters extends z.ZodType>(tool: {
   readonly name: string;
   readonly description: string;

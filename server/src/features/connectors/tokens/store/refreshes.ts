@@ -1,16 +1,17 @@
-// Owns the queries of refreshing: which connections are due, the claim that keeps other processes from refreshing the same one,
-// and what is stored with the answer.
+// The queries for refreshing: the connections that are due, the claim that stops other processes from refreshing
+// the same connection, and the stored result.
 //
-// `refresh_started_at` is the claim, and the record that a refresh token was sent. Example: tokens that expire at 13:00.
+// `refresh_started_at` is both the claim and the record that a refresh token was sent. Here is an example with tokens
+// that expire at 13:00:
 //
 //   step                                        refresh_started_at  next_refresh_at  refresh_attempts
 //   connected                                   -                   12:55:00         0
-//   claimed; committed before anything is sent  12:55:02            12:56:02         0
-//   the service answers 503                     -                   12:56:03         1
+//   claimed, and committed before the request   12:55:02            12:56:02         0
+//   the service returns 503                     -                   12:56:03         1
 //   claimed                                     12:56:04            12:57:04         1
 //   the process is killed
 //   another process claims it                   12:57:05            12:58:05         1    (was interrupted)
-//   `invalid_grant`: the killed process had used up the refresh token; the connection expires
+//   the service returns `invalid_grant`, because the killed process used up the token, and the connection expires
 import { sql } from 'kysely';
 import { prepared } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
@@ -18,17 +19,17 @@ import { type ConnectionKey, type ConnectionRow, noTokens } from '../../store/co
 
 export type DueConnection = Pick<ConnectionRow, 'workspace_id' | 'id'>;
 
-/** SQL for polling. Connections of apps in the trash stay due. */
+/** SQL for polling. Connections remain due while their app is in the trash. */
 export const refreshDueInMs = `select extract(epoch from next_refresh_at - $1) * 1000 from connections
    where next_refresh_at is not null order by next_refresh_at limit 1`;
 export const endDueInMs = `select extract(epoch from expires_at - $1) * 1000 from connections
    where expires_at is not null and refresh_token_sealed is null order by expires_at limit 1`;
 
 /**
- * Connections to refresh, some of each service, so that one that is slow does not delay the others. Apps in the trash are left
- * as they are.
+ * Lists connections to refresh. The limit per service prevents a slow service from delaying the others. Apps in the
+ * trash are skipped.
  */
-export async function listDue(db: Db, now: Date, limit: number, perService: number): Promise<DueConnection[]> {
+export async function listDue(db: Db, limit: number, perService: number, now: Date): Promise<DueConnection[]> {
   const { rows } = await sql<DueConnection>`/* service */ select workspace_id, id from (
       select c.workspace_id, c.id, c.next_refresh_at,
         row_number() over (partition by c.integration_type order by c.next_refresh_at) as place
@@ -38,8 +39,8 @@ export async function listDue(db: Db, now: Date, limit: number, perService: numb
   return rows;
 }
 
-/** Connections whose access token has expired and can't be refreshed. */
-export async function listEnded(db: Db, now: Date, limit: number): Promise<DueConnection[]> {
+/** Lists connections whose access token has expired and can't be refreshed. */
+export async function listEnded(db: Db, limit: number, now: Date): Promise<DueConnection[]> {
   const { rows } = await sql<DueConnection>`/* service */ select c.workspace_id, c.id
     from connections c join apps a on a.workspace_id = c.workspace_id and a.id = c.app_id
     where c.expires_at <= ${now} and c.refresh_token_sealed is null and a.deleted_date is null
@@ -51,7 +52,7 @@ const columns = `id, workspace_id, app_id, integration_type, status, user_id, co
   refresh_token_sealed, credentials_sealed, expires_at, last_error, connected_at, next_refresh_at, refresh_started_at, refresh_attempts,
   refresh_ended_at`;
 
-/** What requests and refreshes need of a connection. */
+/** The connection columns needed for requests and refreshes. */
 export type UsableConnection = Pick<
   ConnectionRow,
   | 'id'
@@ -93,14 +94,15 @@ export const findById = async (db: Db, { workspace_id, id }: ConnectionKey): Pro
   (await selectById(db, workspace_id, id))[0];
 
 /**
- * Reserves the refresh of the tokens that the caller has seen. Undefined if another process has done so, or has replaced them.
- * `wasInterrupted`: an earlier refresh has no known outcome, so the service may have used up the refresh token.
+ * Claims the right to refresh the given tokens. Undefined if another process has claimed it or replaced the tokens.
+ * `wasInterrupted` means that an earlier refresh has an unknown outcome, so the service may have used up the refresh
+ * token.
  */
 export async function claimRefresh(
   db: Db,
   seen: UsableConnection,
-  now: Date,
   leaseMs: number,
+  now: Date,
 ): Promise<{ wasInterrupted: boolean } | undefined> {
   const [claimed] = await updateClaim(
     db,
@@ -134,7 +136,10 @@ const updateClaim = prepared<
    returning id`,
 );
 
-/** What a refresh changes. It writes nothing if the connection was changed meanwhile, or claimed by another process. */
+/**
+ * Saves a refresh's result. Writes nothing if the connection has been changed or claimed by another process in the
+ * meantime.
+ */
 async function saveClaimed(
   db: Db,
   { workspace_id, id }: ConnectionKey,
@@ -156,14 +161,14 @@ export type RefreshedTokens = Pick<
   ConnectionRow,
   'access_token_sealed' | 'expires_at' | 'next_refresh_at' | 'refresh_ended_at'
 > & {
-  /** Absent: the service did not replace it. */
+  /** Absent if the service did not replace it. */
   readonly refresh_token_sealed?: string;
 };
 
 export const saveRefreshed = (db: Db, key: ConnectionKey, startedAt: Date, tokens: RefreshedTokens): Promise<boolean> =>
   saveClaimed(db, key, startedAt, { ...tokens, refresh_started_at: null, refresh_attempts: 0, last_error: null });
 
-/** `refresh_started_at` stays, or returns to what it was, while a refresh has no known outcome. */
+/** `refresh_started_at` keeps or regains its earlier value while a refresh has an unknown outcome. */
 export const saveFailure = (
   db: Db,
   key: ConnectionKey,
@@ -183,7 +188,7 @@ export const saveExpired = (
 ): Promise<boolean> =>
   saveClaimed(db, key, startedAt, { ...noTokens, status: 'expired', last_error: lastError, updated_date: now });
 
-/** Returns whether the access token has expired and can't be refreshed: somebody may have connected again. */
+/** Returns false if a user has reconnected in the meantime, so the token is valid or can be refreshed. */
 export async function saveEnded(
   db: Db,
   { workspace_id, id }: ConnectionKey,
@@ -201,7 +206,7 @@ export async function saveEnded(
   return numUpdatedRows > 0n;
 }
 
-/** For the metric: connections whose last refresh failed, and whose access token has not expired. */
+/** For the metric. Counts connections whose last refresh failed and whose access token has not expired. */
 export async function countFailing(db: Db, now: Date): Promise<number> {
   const { rows } = await sql<{ count: number }>`/* service */ select count(*)::int as count from connections
     where refresh_attempts > 0 and next_refresh_at is not null and (expires_at is null or expires_at > ${now})`.execute(

@@ -1,4 +1,4 @@
-// Owns the queries that move the secrets of connections to the current master key.
+// The queries that move connection secrets to the current master key.
 import { sql } from 'kysely';
 import type { Db } from '../../../../tables.ts';
 import type { ConnectionRow } from '../../store/connections.ts';
@@ -8,7 +8,7 @@ export type SealedConnection = Pick<
   'workspace_id' | 'id' | 'access_token_sealed' | 'refresh_token_sealed' | 'credentials_sealed'
 >;
 
-/** The order is random, so that secrets that can't be opened do not block the others. */
+/** The order is random, so secrets that can't be opened do not block the others. */
 export async function listUnderOldKeys(db: Db, keyId: string, limit: number): Promise<SealedConnection[]> {
   const current = `v1.${keyId}.`;
   const isOld = (column: string) =>
@@ -21,7 +21,7 @@ export async function listUnderOldKeys(db: Db, keyId: string, limit: number): Pr
   return rows;
 }
 
-/** Changes nothing if the secrets have changed since `before` was read. */
+/** Does nothing if the secrets have changed since `before` was read. */
 export async function saveRewrapped(db: Db, before: SealedConnection, after: SealedConnection): Promise<void> {
   await sql`update connections set access_token_sealed = ${after.access_token_sealed},
       refresh_token_sealed = ${after.refresh_token_sealed}, credentials_sealed = ${after.credentials_sealed}

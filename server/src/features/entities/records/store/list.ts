@@ -1,17 +1,18 @@
-// Owns the queries for records that rules allow and a filter or key matches. Rules, filter, sort and position are one
-// statement, which reads entity_keys instead of all records where a key narrows the result.
+// The queries for records that the rules allow and that match a filter or key. Rules, filter, sort order and
+// position are combined into a single statement. If a key narrows the result, the statement reads entity_keys instead
+// of all records.
 import { CompiledQuery } from 'kysely';
 import pg from 'pg';
 import { prepared, readWithTimeLimit } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
-import type { RuleOperation } from '../../rules/checks.ts';
-import { isoText } from '../../rules/column-sql.ts';
-import { type Decision, decideCondition, listEqualities } from '../../rules/decide.ts';
+import type { RuleOperation } from '../../rules/decision/checks.ts';
+import { type Decision, decideCondition, listEqualities } from '../../rules/decision/decide.ts';
 import { formatPath } from '../../rules/properties.ts';
-import { compileQuery, compileVisibility } from '../../rules/query.ts';
+import { compileQuery, compileVisibility } from '../../rules/query/query.ts';
+import { compileSort } from '../../rules/query/sort.ts';
 import type { Condition, DataRecord } from '../../rules/rule.ts';
-import { compileSort } from '../../rules/sort.ts';
-import { compileDecision } from '../../rules/sql.ts';
+import { isoText } from '../../rules/sql/columns.ts';
+import { compileDecision } from '../../rules/sql/sql.ts';
 import { digestValue, unindexedValue } from '../../schemas/keys.ts';
 import { readLimitMs } from '../../schemas/store.ts';
 import type { ListQuery } from '../list-query.ts';
@@ -19,16 +20,19 @@ import type { RecordAccess } from '../record.ts';
 import type { EntityScope } from './records.ts';
 
 export interface RecordPageRow extends DataRecord {
-  /** As text, because only that of a page's last row is used. */
+  /** The position as text. Only the position of a page's last row is ever parsed. */
   readonly position: string;
-  /** The size of the data, as JSON, of this record and all before it. */
+  /** The combined JSON size of the data in this record and all previous ones. */
   readonly bytes_so_far: number;
 }
 
-const textArrayType: number = 1009; // in pg_type
+const textArrayType: number = 1009; // from pg_type
 export const parsePosition: (position: string) => string[] = pg.types.getTypeParser(textArrayType);
 
-/** One page, which ends with the first record that exceeds `maxBytes`. The database writes its times: that costs the least. */
+/**
+ * Returns one page, which ends with the record that brings the total size above `maxBytes`. The database formats the
+ * times, because that is cheapest.
+ */
 export async function listMatchingRecords(
   db: Db,
   access: RecordAccess,
@@ -59,7 +63,7 @@ export async function countMatchingRecords(db: Db, access: RecordAccess, query: 
   return (await queryWithTimeLimit<{ count: number }>(db, text, params.values))[0]?.count ?? 0;
 }
 
-/** Ids and sizes of matching records that the caller may read and delete, the oldest first. */
+/** The ids and sizes of matching records that the caller may read and delete, oldest first. */
 export async function listDeletable(db: Db, access: RecordAccess, query: Condition, limit: number) {
   const params = newParameters();
   const matching = await writeFromAndWhere(db, access, ['read', 'delete'], query, params);
@@ -67,7 +71,7 @@ export async function listDeletable(db: Db, access: RecordAccess, query: Conditi
   return queryWithTimeLimit<{ id: string; size_bytes: number }>(db, text, params.values);
 }
 
-/** Whether the rule of one of these operations allows the record, which is then decided without steps in the process. */
+/** Whether one of these operations' rules allows the record. The database decides, so the process spends no steps. */
 export async function isAllowedInDatabase(
   db: Db,
   { app, entity, checks }: RecordAccess,
@@ -92,8 +96,8 @@ type ListParameters = ReturnType<typeof newParameters>;
 const toQueryContext = ({ checks, entity }: RecordAccess) => ({ checks, fieldRules: entity.schema.fieldRules });
 
 /**
- * The `from` and `where` clauses: the rules of these operations and the filter, joined by AND. A filter sees only fields
- * that the caller may read.
+ * Builds the `from` and `where` clauses, which combine these operations' rules and the filter with AND. Filters see
+ * only fields that the caller may read.
  */
 async function writeFromAndWhere(
   db: Db,
@@ -110,7 +114,7 @@ async function writeFromAndWhere(
   return [source, ...allowed, compileQuery(query, toQueryContext(access), params)].join(' and ');
 }
 
-/** All records of the entity, or those in which a key has the value. */
+/** Selects all of the entity's records, or only the records whose key has the given value. */
 function writeSource(
   { app, entity }: EntityScope,
   params: ListParameters,
@@ -119,8 +123,9 @@ function writeSource(
   const [appId, name] = [params.bind(app.id), params.bind(entity.name)];
   if (key === undefined)
     return `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`;
-  // entity_keys has the record's created_date and id, so its index has the default order. `offset 0` makes the planner look
-  // up each record by itself: it would assume that key and rule are independent, expect almost no rows, and scan all records.
+  // entity_keys contains the record's created_date and id, so its index provides the default order. `offset 0` makes
+  // the planner look up each record separately. Otherwise it would assume that key and rule are independent, expect
+  // almost no rows, and scan all records.
   return `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample,
       x.size_bytes
     from entity_keys k cross join lateral (
@@ -136,8 +141,8 @@ const selectUnindexedRow = prepared<object, [string, string, string, Buffer]>(
 );
 
 /**
- * Chooses a built key whose value is the same in all matching records, and returns the key with that value. With an
- * equality on `id` or `created_by` no key is needed: entity_records has indexes on them.
+ * Chooses a built key that has the same value in all matching records, and returns the key with that value. No key is
+ * needed for `id` and `created_by`, because entity_records has indexes on these columns.
  */
 async function chooseKey(db: Db, { app, entity }: RecordAccess, rules: readonly Decision[], query: Condition) {
   const equalities = [...rules, decideCondition(query, undefined, true)].flatMap(listEqualities);
@@ -156,9 +161,9 @@ async function chooseKey(db: Db, { app, entity }: RecordAccess, rules: readonly 
 type Inputs = readonly Readonly<Record<string, unknown>>[];
 
 /**
- * The ids of records that equal one of the inputs in these fields, among those that the caller may read and whose fields of
- * these names the caller may read. Returns at most one more than there are inputs. `builtKey` is a built unique key of
- * the fields and its value for each input.
+ * Lists the ids of records that match one of the inputs in these fields, if the caller may read the record and the
+ * fields. Returns at most one more id than there are inputs. `builtKey` is a built unique key on the fields, with its
+ * value for each input.
  */
 export async function listReadableIdsByFields(
   db: Db,
@@ -181,7 +186,9 @@ export async function listReadableIdsByFields(
   return (await queryWithTimeLimit<{ id: string }>(db, text, params.values)).map((row) => row.id);
 }
 
-/** Whether there are records, except these, that equal one of the inputs in these fields, whoever may read them. */
+/**
+ * Whether any record outside `exceptIds` matches one of the inputs in these fields, even if the caller may not read it.
+ */
 export async function hasRecordsWithFields(
   db: Db,
   access: EntityScope,
@@ -202,6 +209,6 @@ function writeEqualFields(names: readonly string[], inputs: Inputs, params: List
   return `exists (select from unnest(${lists.join(', ')}) as w(${columns.join(', ')}) where ${equal.join(' and ')})`;
 }
 
-/** Queries over many records are cancelled after five seconds and answered with 503. */
+/** Queries over many records are cancelled after five seconds and fail with 503. */
 const queryWithTimeLimit = <Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> =>
   readWithTimeLimit(db, readLimitMs, CompiledQuery.raw(text, values) as CompiledQuery<Row>);

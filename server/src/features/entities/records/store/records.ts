@@ -1,5 +1,5 @@
-// Owns the queries for single records and their keys. A statement that changes a record also updates its keys and inserts
-// its event, so that none is ever visible without the others.
+// The queries for single records and their keys. A statement that changes a record also updates its keys and
+// inserts its event, so none of these changes is ever visible without the others.
 import { sql } from 'kysely';
 import type { AppAccess, DataAccess } from '../../../../core/auth/proofs.ts';
 import type { EventRow } from '../../../../kit/background/events/event-bus.ts';
@@ -13,7 +13,7 @@ import type { Entity } from '../../schemas/schema-cache.ts';
 import { type AppScope, type RecordColumns, toDataRecord } from '../../schemas/store.ts';
 import type { StoredRecord } from '../record.ts';
 
-/** An entity of the app that the caller has access to. */
+/** An entity in an app that the caller has access to. */
 export type EntityScope = AppScope & { readonly entity: Pick<Entity, 'name'> };
 
 const noId = '00000000-0000-0000-0000-000000000000';
@@ -36,7 +36,7 @@ const selectRecordForUpdate = prepared<RecordRow, RecordParameters>(
   `${liveRecordSql} for no key update`,
 );
 
-/** A record as the lookup of the request returned it, in JSON. */
+/** A record in JSON form, as returned by the request's lookup. */
 export interface PrefetchedRecord {
   readonly id: string;
   readonly entity_name: string;
@@ -51,7 +51,7 @@ export interface PrefetchedRecord {
   readonly size_bytes: number;
 }
 
-/** Returns the record that came with the lookup of the request, or reads it if it did not. */
+/** Returns the record that the request's lookup found, or reads it if the lookup did not include it. */
 export async function findPrefetchedRecord(
   db: Db,
   access: EntityScope & { readonly record?: PrefetchedRecord | null },
@@ -87,7 +87,22 @@ export async function lockRecords(
   return rows.map(toStoredRecord);
 }
 
-/** The size of these records together. */
+/** Finds these records, in the order of their ids, until they exceed `maxBytes`. */
+export async function listRecordsById(
+  db: Db,
+  { app, entity }: EntityScope,
+  listIds: readonly string[],
+  maxBytes: number,
+): Promise<StoredRecord[]> {
+  const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from (
+      select ${sql.raw(columns)}, sum(size_bytes) over (order by id) as bytes_so_far from entity_records
+      where app_id = ${app.id} and id = any(${[...listIds]}::uuid[]) and entity_name = ${entity.name}
+        and deleted_date is null) found
+    where bytes_so_far <= ${maxBytes}`.execute(db);
+  return rows.map(toStoredRecord);
+}
+
+/** The total size of these records. */
 export async function sumRecordSizes(
   db: Db,
   { app, entity }: EntityScope,
@@ -109,13 +124,13 @@ export async function lockTrashedRecord(db: Db, { app, entity }: EntityScope, id
   return toFirstRecord(rows);
 }
 
-/** A record as it is to be stored, the changes of its size and its key rows, and its event. */
+/** A record to be stored, with the changes to its size and key rows, and its event. */
 export interface RecordWrite {
   readonly record: DataRecord;
-  /** The data as JSON; empty if the write does not store it. */
+  /** The data as JSON. Empty if the write does not store data. */
   readonly dataText: string;
   readonly sizeBytes: number;
-  /** By how much the data grows; negative if it shrinks. */
+  /** The number of bytes by which the data grows. Negative if it shrinks. */
   readonly grownBytes: number;
   readonly removedKeys: readonly KeyRow[];
   readonly addedKeys: readonly KeyRow[];
@@ -124,14 +139,14 @@ export interface RecordWrite {
 
 const insertEventSql = `insert into events (id, name, payload, occurred_at)`;
 
-/** Appends by how many bytes the workspace's records grow (core/storage/usage.ts). */
+/** Inserts the number of bytes by which the workspace's records grow (core/storage/usage.ts). */
 const countSql = (workspaceId: number, bytes: number, where: string) =>
   `insert into storage_changes (workspace_id, kind, bytes) select $${workspaceId}::uuid, 'records', $${bytes}::bigint ${where}`;
 
 type UpdateParameters = [string, string, number, string, string, string, string, string, Date];
 const saveEventSql = `${insertEventSql} select $6::uuid, $7::text, $8::jsonb, $9::timestamptz from changed returning id`;
 
-/** The most frequent write: the size and the keys stay the same. */
+/** For the most common kind of write, which changes neither the size nor the keys. */
 const updateWithoutKeys = prepared<{ id: string }, UpdateParameters>(
   'entity_record_save',
   `with changed as (
@@ -190,7 +205,7 @@ const eventParameters = (writes: readonly RecordWrite[]): ParameterValues => {
   ];
 };
 const ids = (writes: readonly RecordWrite[]) => writes.map(({ record }) => record.id);
-/** The data and sizes of records, and by how much all of them grow. */
+/** The data and size of each record, and the total growth. */
 const dataParameters = (writes: readonly RecordWrite[], { app }: EntityScope): ParameterValues => [
   writes.map(({ dataText }) => dataText),
   writes.map(({ sizeBytes }) => sizeBytes),
@@ -200,7 +215,7 @@ const dataParameters = (writes: readonly RecordWrite[], { app }: EntityScope): P
 
 const maxStatementLength = 1024 * 1024;
 
-/** Splits a long list of writes into statements, because building a statement holds the process. */
+/** Splits a long list of writes into several statements, because building a statement blocks the process. */
 function splitIntoStatements(writes: readonly RecordWrite[]): RecordWrite[][] {
   const statements: RecordWrite[][] = [];
   let length = Number.POSITIVE_INFINITY;
@@ -221,7 +236,8 @@ export const sumGrownBytes = (writes: readonly RecordWrite[]): number =>
 
 const insertAll = prepared<{ id: string }, readonly unknown[]>(
   'insert entity records',
-  // Waits for a concurrent deletion of the schema, and inserts nothing if it was deleted. `User` needs no schema.
+  // Waits for a concurrent deletion of the schema, and inserts nothing if the schema no longer exists. `User` needs no
+  // schema.
   `with declared as (select from entity_schemas where app_id = $1 and name = $2 for key share),
    entity as (select from declared union all select where $2::text = 'User'),
    made as (
@@ -234,12 +250,15 @@ const insertAll = prepared<{ id: string }, readonly unknown[]>(
    ${insertEventsSql(16)} where exists (select from entity) returning id`,
 );
 
-/** Inserts records of one creator and time, in a transaction if there are many. Returns false if the entity no longer exists. */
+/**
+ * Inserts records with the same creator and creation time, in a transaction if there are many. Returns false if the
+ * entity no longer exists.
+ */
 export async function insertRecords(db: Db, access: EntityScope, writes: readonly RecordWrite[]): Promise<boolean> {
   const statements = splitIntoStatements(writes);
   if (statements.length <= 1) return insertAtOnce(db, access, writes);
   return transaction(db, async (db) => {
-    // The first statement locks the schema, so it exists for the others too.
+    // The first statement locks the schema, so it still exists when the other statements run.
     for (const part of statements) if (!(await insertAtOnce(db, access, part))) return false;
     return true;
   });
@@ -277,7 +296,7 @@ const updateWithKeys = prepared<{ id: string }, readonly unknown[]>(
    ${insertEventsSql(19)} where exists (select from changed) returning id`,
 );
 
-/** Saves the record if it still has this version. Returns false if it does not. */
+/** Saves the record if it still has this version. Returns false if the record has changed. */
 export async function saveRecord(db: Db, access: EntityScope, version: number, write: RecordWrite): Promise<boolean> {
   const { record, dataText, sizeBytes, grownBytes, event, removedKeys, addedKeys } = write;
   const { app, entity } = access;
@@ -334,8 +353,8 @@ const updateAll = prepared<object, readonly unknown[]>(
 );
 
 /**
- * Saves locked records; those in the trash are restored. Old key rows are deleted in a statement of their own first, so
- * that two records can swap a unique value.
+ * Saves locked records and restores those in the trash. Old key rows are deleted first, in a separate statement, so two
+ * records can swap a unique value.
  */
 export async function saveRecords(db: Db, access: EntityScope, writes: readonly RecordWrite[]): Promise<void> {
   const { app, entity } = access;
@@ -364,7 +383,10 @@ const trashAll = prepared<object, readonly unknown[]>(
    ${insertEventsSql(9)}`,
 );
 
-/** Moves locked records to the trash, which can't be refused. */
+/**
+ * Moves locked records to the trash. The database can't reject this change, so the statement is sent along with the
+ * next one.
+ */
 export async function trashRecords(
   db: Db,
   { app, entity }: EntityScope,
@@ -376,7 +398,7 @@ export async function trashRecords(
   await sendWithNext(db, trashAll.query(app.id, entity.name, now, ids(writes), ...keys, ...eventParameters(writes)));
 }
 
-/** Deletes a record in the trash permanently. Its keys were deleted when it was moved there. */
+/** Permanently deletes a record that is in the trash. Its keys were deleted when it was moved there. */
 export async function removeRecord(db: Db, { app, entity }: EntityScope, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('entity_records')
@@ -388,13 +410,13 @@ export async function removeRecord(db: Db, { app, entity }: EntityScope, id: str
   return numDeletedRows > 0n;
 }
 
-/** Deletes records of any entity that are in the trash. */
+/** Permanently deletes trashed records of any entity. */
 export async function removeTrashedRecords(db: Db, { app }: DataAccess, listIds: readonly string[]): Promise<void> {
   await sql`delete from entity_records
     where app_id = ${app.id} and id = any(${[...listIds]}::uuid[]) and deleted_date is not null`.execute(db);
 }
 
-/** Records of all entities by their creator, also in the trash, in the order of their ids, which are times. */
+/** Lists a creator's records in all entities, including the trash, ordered by id. Ids contain the creation time. */
 export async function listRecordsOfCreator(
   db: Db,
   { app }: DataAccess,
@@ -412,13 +434,16 @@ export type RecordPosition = Pick<StoredRecord, 'created_date' | 'id'>;
 
 const startPosition: RecordPosition = { created_date: '-infinity', id: noId };
 
-/** The last of the next records of an entity, oldest first, without the trash; at least one, if there is any. */
+/**
+ * Finds the position of the next batch's last record. Batches contain the oldest records first, without the trash, and
+ * have at least one record unless none are left.
+ */
 export async function findBatchEnd(
   db: Db,
   { app }: AppAccess,
   name: string,
-  after = startPosition,
   { records, bytes }: { records: number; bytes: number },
+  after = startPosition,
 ): Promise<RecordPosition | undefined> {
   const { rows } = await sql<{ created_date: Date; id: string }>`select created_date, id from (
       select created_date, id, size_bytes, sum(size_bytes) over (order by created_date, id rows unbounded preceding) as bytes
@@ -429,13 +454,13 @@ export async function findBatchEnd(
   return rows[0] && { created_date: rows[0].created_date.toISOString(), id: rows[0].id };
 }
 
-/** Locks the records of an entity after one and up to another. */
+/** Locks an entity's records after one position, up to and including another. */
 export async function lockRecordsBetween(
   db: Db,
   { app }: AppAccess,
   name: string,
-  after = startPosition,
   upTo: RecordPosition,
+  after = startPosition,
 ): Promise<StoredRecord[]> {
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
     where app_id = ${app.id} and entity_name = ${name} and deleted_date is null

@@ -1,9 +1,9 @@
-// Owns the queries for counts of record writes that are not in the audit log yet.
+// The queries for record write counts that are not yet in the audit log.
 import { sql } from 'kysely';
 import { sendWithCommit } from '../../../../kit/db/send.ts';
 import type { Db } from '../../../../tables.ts';
 
-/** What one credential wrote to one entity. */
+/** The number of writes that one credential made to one entity. */
 export interface WriteCount {
   readonly workspace_id: string;
   readonly credential_id: string;
@@ -35,7 +35,7 @@ export async function addWriteCounts(db: Db, counts: readonly WriteCount[]): Pro
   await sendWithCommit(db, insert.compile());
 }
 
-/** Removes and returns up to `limit` counts, of any workspace, that began before a time. */
+/** Removes and returns up to `limit` counts, from any workspace, whose first write was before the given time. */
 export async function takeWriteCounts(db: Db, before: Date, limit: number): Promise<WriteCount[]> {
   const { rows } = await sql<WriteCount>`/* service */ delete from record_write_counts
     where (workspace_id, credential_id, app_id, entity_name) in (

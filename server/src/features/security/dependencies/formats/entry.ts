@@ -1,4 +1,4 @@
-// Owns what the readers of lock files have in common: the packages that they report, and the fields of files of any shape.
+// The common parts of the lock file readers: the packages they report, and reading fields from untrusted data.
 
 export interface LockedPackage {
   readonly name: string;
@@ -10,16 +10,16 @@ export interface InstalledPackage extends LockedPackage {
   readonly file_path: string;
 }
 
-/** `isComplete` is false if the file names packages without saying their version. */
+/** `isComplete` is false if the file lists packages without a version. */
 export interface LockedPackages {
   readonly packages: readonly LockedPackage[];
   readonly isComplete: boolean;
 }
 
-/** The ranges of a `package.json` by the name under which they are installed. */
+/** The ranges in a `package.json`, keyed by the name under which each package is installed. */
 export type Manifest = ReadonlyMap<string, string>;
 
-/** What a package asks for. Also for the entries of lock files, which have the same fields. */
+/** The packages that an entry depends on. Also works for lock file entries, which have the same fields. */
 export function listRanges(entry: unknown): Manifest {
   const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
   return new Map(
@@ -27,7 +27,7 @@ export function listRanges(entry: unknown): Manifest {
   );
 }
 
-/** What is read of others' files may have any shape. */
+/** Reads a field from data that may have any shape. */
 export const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Readonly<Record<string, unknown>>)[name]

@@ -1,4 +1,4 @@
-// Owns the lock files of npm, versions 1 to 3.
+// Reads npm lock files, versions 1 to 3.
 import { valid } from 'semver';
 import {
   entriesOf,
@@ -19,10 +19,13 @@ export function readNpm(content: string, manifest: Manifest): LockedPackages {
 }
 
 const folder = 'node_modules/';
-/** Folders and links of the app itself. */
+/** References to the app's own folders and links. */
 const localForm = /^(?:file|link|workspace|portal):/;
 
-/** Versions 2 and 3: `node_modules/a/node_modules/b`, with `packages/own/node_modules/c` below the app's own packages. */
+/**
+ * Reads versions 2 and 3, with keys like `node_modules/a/node_modules/b`. The app's own packages have keys like
+ * `packages/own/node_modules/c`.
+ */
 function readPackages(packages: unknown): LockedPackages {
   const found: LockedPackage[] = [];
   let isComplete = true;
@@ -40,9 +43,9 @@ function readPackages(packages: unknown): LockedPackages {
       isComplete &&= localForm.test(textOf(fieldOf(entry, 'resolved')) ?? '');
       continue;
     }
-    // An alias has its true name beside it.
+    // An alias's entry also contains the real name.
     const name = textOf(fieldOf(entry, 'name')) ?? installedAs;
-    // A package of the app may use the copy in the folder above it.
+    // One of the app's own packages may use a copy in a parent folder.
     const isAsked = [...rangesByFolder].some(
       ([own, ranges]) => (at === 0 || path.slice(0, at) === own) && ranges.has(installedAs),
     );
@@ -51,7 +54,7 @@ function readPackages(packages: unknown): LockedPackages {
   return { packages: found, isComplete };
 }
 
-/** Version 1: packages within the packages that brought them. */
+/** Reads version 1, which nests packages inside the packages that depend on them. */
 function readTree(tree: unknown, manifest: Manifest): LockedPackages {
   const found: LockedPackage[] = [];
   let isComplete = true;

@@ -1,4 +1,4 @@
-// Owns the lock files of Yarn: the classic format, and the one since version 2.
+// Reads Yarn lock files: the classic format, and the format used since version 2.
 import { parseSyml } from '@yarnpkg/parsers';
 import { valid } from 'semver';
 import {
@@ -32,14 +32,17 @@ export function readYarn(content: string, manifest: Manifest): LockedPackages {
 
 const isLocal = (reference: string): boolean => /^.[^@]*@(?:workspace|link|portal|file):/.test(reference);
 
-/** The descriptors that the app's own packages ask for, as they are written in keys: `lodash@^4.17.0`, `lodash@npm:^4.17.0`. */
+/**
+ * The descriptors that the app's own packages depend on, in the same form as keys: `lodash@^4.17.0`,
+ * `lodash@npm:^4.17.0`.
+ */
 function listAsked(entries: readonly [string, unknown][], manifest: Manifest): ReadonlySet<string> {
   const own = entries.filter(([, entry]) => /@workspace:/.test(textOf(fieldOf(entry, 'resolution')) ?? ''));
   const ranges = [...manifest, ...own.flatMap(([, entry]) => [...listRanges(entry)])];
   return new Set(ranges.flatMap(([name, range]) => [`${name}@${range}`, `${name}@npm:${range}`]));
 }
 
-/** `lodash@^4.17.0`, `@a/b@^1.0.0`, and an alias: `mine@npm:lodash@^4.17.0`. */
+/** Parses `lodash@^4.17.0`, `@a/b@^1.0.0`, and aliases such as `mine@npm:lodash@^4.17.0`. */
 function nameOfDescriptor(descriptor: string): string | undefined {
   const at = descriptor.indexOf('@', 1);
   if (at < 0) return undefined;
@@ -48,7 +51,7 @@ function nameOfDescriptor(descriptor: string): string | undefined {
   return aliased ?? descriptor.slice(0, at);
 }
 
-/** `lodash@npm:4.17.21`, `typescript@patch:typescript@npm%3A5.4.5#…`. */
+/** Parses `lodash@npm:4.17.21` and `typescript@patch:typescript@npm%3A5.4.5#…`. */
 const nameOfResolution = (resolution: string): string | undefined => {
   const at = resolution.indexOf('@', 1);
   const [, patched] = /^patch:((?:@[^/@]+\/)?[^/@]+)@/.exec(decode(resolution.slice(at + 1))) ?? [];

@@ -1,5 +1,6 @@
-// Owns the task `call: agent.send` (docs/api/workflows.md#agents): the reply of an agent to one message. Its credits are reserved
-// before the agent is asked. They are charged with the step, or given back with it if there is no reply, so once.
+// The task `call: agent.send` (docs/api/workflows.md#agents), which gets an agent's reply to a single message.
+// Credits are reserved before the reply is requested. They are charged or, if there is no reply, refunded when the step
+// is recorded, so they are settled exactly once.
 import { reserve, settle } from '../../../../core/credits/reservations.ts';
 import { transaction } from '../../../../kit/db/database.ts';
 import { Problem } from '../../../../kit/problem.ts';
@@ -13,18 +14,18 @@ import type { CallResult, PreparedTask } from './prepared-task.ts';
 
 const maxContentLength = 100_000;
 const maxTimeoutMs = 2 * 60 * 1000;
-// Longer than a call can take, also if it is repeated after a crash.
+// Longer than any call, even if it is repeated after a crash.
 const leaseMs = 60 * 60 * 1000;
 
 export async function prepareAgent(execution: Execution, call: AgentCall, scope: Scope): Promise<PreparedTask> {
   const shownInput = await evaluate(execution, { agent_id: call.agentId, content: call.content }, scope);
   const { agent_id, content: value } = shownInput;
-  if (typeof agent_id !== 'string') throw fail('validation', 'The value of `agent_id` is not a text.');
+  if (typeof agent_id !== 'string') throw fail('validation', '`agent_id` must be a string.');
   const content = typeof value === 'string' ? value : JSON.stringify(value);
   if (content === '' || content.length > maxContentLength)
-    throw fail('validation', 'The content is empty, or has more than 100,000 characters.');
+    throw fail('validation', 'The content is empty or longer than 100,000 characters.');
   const { workspace_id, app } = execution.access;
-  // Whoever saved the definition was allowed to use an agent that it names, but not one that it computes.
+  // Saving the definition required access to the agents that it names, but not to those that it computes.
   const isNamed = listExpressions(call.agentId).length === 0;
   const agent: AgentKey = { workspace_id, id: agent_id, owner_id: isNamed ? app.owner_id : null };
   return {
@@ -39,9 +40,9 @@ export async function prepareAgent(execution: Execution, call: AgentCall, scope:
 }
 
 const noAgent = () =>
-  fail('configuration', "The workspace has no such agent, or the app's owner can't use it.", { status: 404 });
+  fail('configuration', "The agent does not exist, or the app's owner can't use it.", { status: 404 });
 
-/** The reservation is stored: a call that is repeated after a crash uses the same one. */
+/** The reservation is stored, so if the call is repeated after a crash, it uses the same one. */
 async function reserveOnce(execution: Execution, agent: AgentKey, content: string): Promise<string> {
   const { db, deps, run, state } = execution;
   if (execution.reservationId !== null) return execution.reservationId;
@@ -52,7 +53,7 @@ async function reserveOnce(execution: Execution, agent: AgentKey, content: strin
   try {
     const { reservationId, status } = await transaction(db, async (db) => {
       const { id: reservationId } = await reserve(db, spend, deps.clock.now());
-      return { reservationId, status: await recordState(execution, db, state, reservationId) };
+      return { reservationId, status: await recordState(db, execution, state, reservationId) };
     });
     keep(execution, state, status, reservationId);
     return reservationId;
@@ -79,10 +80,11 @@ async function ask(
       output: { content: answer.content },
       record: async (db, now) => void (await settle(db, reservation, answer.credits, now)),
     };
-  if (signal.aborted && !within.aborted) throw new Error('the call was abandoned'); // the reservation is kept for its repetition
+  // The reservation is kept, because the call will be repeated.
+  if (signal.aborted && !within.aborted) throw new Error('the call was abandoned');
   if (answer === undefined) throw noAgent();
   if (within.aborted) throw fail('timeout', 'The agent did not reply in time.', { cause: 'timeout' });
-  throw fail('communication', 'The language model is unavailable, or did not complete the reply.', {
+  throw fail('communication', 'The language model is unavailable or did not complete the reply.', {
     status: 503,
     cause: 'model',
   });

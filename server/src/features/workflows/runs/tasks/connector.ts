@@ -1,5 +1,5 @@
-// Owns the task `call: connector.request` (docs/api/workflows.md#connectors): one request to the API of a service that the app is
-// connected to. The token is added outside of workflows, and what the service repeats of it is hidden before anything is stored.
+// The task `call: connector.request` (docs/api/workflows.md#connectors): one request to a connected service's API.
+// The token is added outside workflows. If the service repeats it, it is hidden before anything is stored.
 import type { ConnectorCall, Json } from '../../definition/model.ts';
 import type { ConnectorRequest, ConnectorResult } from '../deps.ts';
 import { fail } from '../errors.ts';
@@ -12,7 +12,9 @@ import type { CallResult, PreparedTask } from './prepared-task.ts';
 const maxPathLength = 2_048;
 const maxBodyBytes = 1024 * 1024;
 
-/** The key is the same when a step is repeated after a crash, so that the service can recognise the repetition. */
+/**
+ * If the step is repeated after a crash, it has the same idempotency key, so the service can recognise the repetition.
+ */
 export async function prepareConnector(execution: Execution, call: ConnectorCall, scope: Scope): Promise<PreparedTask> {
   const { integrationType: integration_type, method, path, query = {}, body } = call;
   const shownInput = await evaluate(execution, { integration_type, method, path, query, body }, scope);
@@ -36,7 +38,7 @@ interface EvaluatedCall {
   readonly method: Json;
   readonly path: Json;
   readonly query: Json;
-  /** Absent: the request has none. */
+  /** Absent if the request has no body. */
   readonly body: Json | undefined;
 }
 
@@ -44,12 +46,11 @@ type PreparedRequest = Omit<ConnectorRequest, 'timeoutMs' | 'signal'>;
 
 function toRequest(call: EvaluatedCall, idempotencyKey: string): PreparedRequest {
   const { integration_type, method, path, query, body } = call;
-  if (typeof integration_type !== 'string')
-    throw fail('configuration', 'The value of `integration_type` is not a text.');
-  if (typeof path !== 'string') throw fail('configuration', 'The path is not a text.');
+  if (typeof integration_type !== 'string') throw fail('configuration', '`integration_type` must be a string.');
+  if (typeof path !== 'string') throw fail('configuration', '`path` must be a string.');
   const whole = addQuery(path, query);
   if (whole.length > maxPathLength)
-    throw fail('configuration', 'The path with its query has more than 2,048 characters.', { cause: 'too_large' });
+    throw fail('configuration', 'The path and query together exceed 2,048 characters.', { cause: 'too_large' });
   const sent = body === undefined ? undefined : toBody(body);
   if (sent !== undefined && Buffer.byteLength(sent.text) > maxBodyBytes)
     throw fail('validation', 'The body is larger than 1 MiB.', { cause: 'too_large' });
@@ -84,18 +85,21 @@ function describeUnusable(reason: (ConnectorResult & { kind: 'unusable' })['reas
     case 'missing':
       return fail('configuration', 'The app has no connection to this service. Connect it first.', { status: 404 });
     case 'disconnected':
-      return fail('configuration', 'The connection to this service was ended. Connect it again.', { status: 404 });
+      return fail('configuration', 'The app was disconnected from this service. Connect it again.', { status: 404 });
     case 'expired':
       return fail('authentication', 'The connection to this service has expired. Connect it again.');
     case 'unavailable':
-      return fail('communication', "The service can't renew the access of the app now. Try again later.", {
+      return fail('communication', "The service can't renew the app's access right now. Try again later.", {
         status: 503,
       });
     case 'path':
-      return fail('configuration', "The path leads outside of the service's API, or is not written as a URL is.", {
+      return fail('configuration', "The path is not a valid URL path, or leads outside the service's API.", {
         cause: 'address',
       });
     case 'body':
-      return fail('validation', 'The service takes forms: the body must be an object of texts, numbers and booleans.');
+      return fail(
+        'validation',
+        'This service accepts only form data, so the body must be an object with string, number or boolean values.',
+      );
   }
 }

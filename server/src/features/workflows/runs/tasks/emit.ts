@@ -1,4 +1,4 @@
-// Owns the task `emit`: an event of the app, which starts the workflows that wait for its type.
+// The task `emit`, which publishes one of the app's own events. It starts the workflows that wait for its type.
 import type { EmitTask } from '../../definition/model.ts';
 import { fail } from '../errors.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
@@ -8,11 +8,11 @@ import type { PreparedTask } from './prepared-task.ts';
 
 const maxTypeLength = 200;
 
-/** Published in the transaction that records the step. The output is what the task received. */
+/** The event is published in the transaction that records the step. The task's output is its input. */
 export async function prepareEmit(execution: Execution, task: EmitTask, scope: Scope): Promise<PreparedTask> {
   const { type, data } = await evaluate(execution, { type: task.eventType, data: task.data }, scope);
   if (typeof type !== 'string' || type === '' || type.length > maxTypeLength)
-    throw fail('validation', 'The type of the event is not a text with 1 to 200 characters.');
+    throw fail('validation', 'The event type must be a string of 1 to 200 characters.');
   const storable = writeValue({ type, data }).value as { type: string; data: unknown };
   const { run, deps } = execution;
   const { workspace_id, app_id, id: run_id, depth } = run;

@@ -1,6 +1,6 @@
-// Owns the tasks `call: entity.…` (docs/api/workflows.md#records): they use the app's records. A change of a record happens in the
-// transaction that records the step, so once.
-import { findAccessAsAppUser } from '../../../../core/auth/as-app.ts';
+// The tasks `call: entity.…` (docs/api/workflows.md#records), which use the app's records. Changes to records are
+// made exactly once, because they are part of the transaction that records the step.
+import { findAccessAsAppUser } from '../../../../core/auth/proofs-without-guard.ts';
 import { withTimeLimit } from '../../../../kit/db/database.ts';
 import { isStatementTimeout } from '../../../../kit/db/failures.ts';
 import type { WorkKind } from '../../../../kit/db/shares.ts';
@@ -14,7 +14,7 @@ import { evaluate, type Scope } from '../evaluate.ts';
 import type { Execution } from '../execution.ts';
 import type { PreparedTask } from './prepared-task.ts';
 
-/** Statements never take longer. */
+/** Statements never take longer than this. */
 const maxTimeoutMs = 30_000;
 const limits = { default: 100, max: 1_000 };
 
@@ -33,7 +33,7 @@ export async function prepareEntity(execution: Execution, call: EntityCall, scop
   const { entity, id, data, query, limit, asUser: as_user } = call;
   const shownInput: EvaluatedCall = await evaluate(execution, { entity, id, data, query, limit, as_user }, scope);
   const use = (db: Db, timeoutMs: number, now: Date) => {
-    const work = (db: Db) => carryOut(execution, db, call.call, shownInput, now);
+    const work = (db: Db) => carryOut(db, execution, call.call, shownInput, now);
     return explainRefusals(timeoutMs, () =>
       timeoutMs < maxTimeoutMs ? withTimeLimit(db, Math.ceil(timeoutMs), work) : work(db),
     );
@@ -54,7 +54,10 @@ export async function prepareEntity(execution: Execution, call: EntityCall, scop
   };
 }
 
-/** Uses records when the workspace has a share of the connections: many of its runs may want one at the same time. */
+/**
+ * Waits for a share of the database connections, because many of the workspace's runs may need a connection at the same
+ * time.
+ */
 export async function inShare<Result>(
   { run, deps }: Execution,
   kind: WorkKind,
@@ -66,14 +69,14 @@ export async function inShare<Result>(
 }
 
 async function carryOut(
-  execution: Execution,
   db: Db,
+  execution: Execution,
   name: EntityCallName,
   call: EvaluatedCall,
   now: Date,
 ): Promise<unknown> {
   const { records } = execution.deps;
-  const scope = await toScope(execution, db, call);
+  const scope = await toScope(db, execution, call);
   switch (name) {
     case 'entity.create':
       return records.create(db, scope, toData(call.data), now);
@@ -88,9 +91,12 @@ async function carryOut(
   }
 }
 
-/** As the app, or as the user whom the call names. Changes are one level deeper than what started the run. */
-async function toScope({ access, run }: Execution, db: Db, { entity, as_user }: EvaluatedCall): Promise<RecordsScope> {
-  if (typeof entity !== 'string') throw fail('configuration', 'The name of the entity is not a text.');
+/**
+ * Acts as the app, or as the user that the call names. Changes are one level deeper than the event that started the
+ * run.
+ */
+async function toScope(db: Db, { access, run }: Execution, { entity, as_user }: EvaluatedCall): Promise<RecordsScope> {
+  if (typeof entity !== 'string') throw fail('configuration', 'The entity name must be a string.');
   const depth = run.depth + 1;
   if (as_user === undefined || as_user === null) return { access, entity, depth };
   const asUser = typeof as_user === 'string' ? await findAccessAsAppUser(db, access, as_user) : undefined;
@@ -101,23 +107,23 @@ async function toScope({ access, run }: Execution, db: Db, { entity, as_user }: 
 
 function toData(data: Json = null): Readonly<Record<string, Json>> {
   if (typeof data !== 'object' || data === null || Array.isArray(data))
-    throw fail('validation', 'The value of `data` is not an object.');
+    throw fail('validation', '`data` must be an object.');
   return data as Readonly<Record<string, Json>>;
 }
 
 function toId(id: Json = null): string {
-  if (typeof id !== 'string') throw fail('validation', 'The value of `id` is not a text.');
+  if (typeof id !== 'string') throw fail('validation', '`id` must be a string.');
   return id;
 }
 
 function toLimit(limit: Json = null): number {
   if (limit === null) return limits.default;
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > limits.max)
-    throw fail('validation', 'The value of `limit` is not a whole number from 1 to 1,000.');
+    throw fail('validation', '`limit` must be an integer from 1 to 1,000.');
   return limit;
 }
 
-// ---- refusals
+// ---- errors
 
 const types: Readonly<Partial<Record<ProblemKind, ErrorType>>> = {
   forbidden: 'authorization',
@@ -127,7 +133,9 @@ const types: Readonly<Partial<Record<ProblemKind, ErrorType>>> = {
   bad_request: 'validation',
 };
 
-/** What the records refuse is an error of the task. Anything else is the platform's, and the step is repeated. */
+/**
+ * If the records feature rejects a call, the task fails. Any other error is the platform's, and the step is repeated.
+ */
 async function explainRefusals<Result>(timeoutMs: number, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -142,8 +150,8 @@ function toFailure(error: unknown, timeoutMs: number): TaskFailure | undefined {
     return fail(
       'timeout',
       timeoutMs < maxTimeoutMs
-        ? 'The records took longer than the timeout of the task, or than a query may take.'
-        : 'The query took longer than a query may take. Select fewer records.',
+        ? "The operation exceeded the task's timeout or the maximum query time."
+        : 'The query exceeded the maximum query time. Select fewer records.',
       { cause: 'timeout' },
     );
   if (!(error instanceof Problem)) return undefined;
@@ -155,11 +163,10 @@ function toFailure(error: unknown, timeoutMs: number): TaskFailure | undefined {
   return fail(type, detail, { status: error.status, code: error.code, ...(isRule && { cause: 'entity_rule' }) });
 }
 
-/** Messages of the records are about a request. Where that misleads, a task has its own. */
+/** The records feature's messages refer to a request. Where that would be misleading, the task has its own message. */
 const details: Readonly<Record<string, string>> = {
-  entity_not_found: 'The app has no such entity. Check `entity` in the task.',
-  record_not_found:
-    'There is no such record, or the user in `as_user` may not see it. Check `id` in the input of the step.',
+  entity_not_found: 'The app has no entity with this name. Check `entity` in the task.',
+  record_not_found: "The record does not exist, or the user in `as_user` can't see it. Check `id` in the step's input.",
 };
 
 const maxShownFaults = 5;

@@ -1,4 +1,4 @@
-// Owns the task `call: http` (docs/api/workflows.md#http): one request to an address that the definition chooses.
+// The task `call: http` (docs/api/workflows.md#http): one request to an address that the definition specifies.
 import { findJsonExcess } from '../../../../kit/json-excess.ts';
 import type { OutboundRequest } from '../../../../kit/outbound/outbound.ts';
 import type { Answered, FailureKind, Outcome } from '../../../../kit/outbound/outcome.ts';
@@ -17,7 +17,9 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 type HttpRequest = Pick<OutboundRequest, 'method' | 'url' | 'headers' | 'body'>;
 
-/** The key is the same when a step is repeated after a crash, so that the receiver can recognise the repetition. */
+/**
+ * If the step is repeated after a crash, it has the same idempotency key, so the receiver can recognise the repetition.
+ */
 export async function prepareHttp(execution: Execution, call: HttpCall, scope: Scope): Promise<PreparedTask> {
   const { method, endpoint, headers = {}, query = {}, body } = call;
   const shownInput = await evaluate(execution, { method, endpoint, headers, query, body }, scope);
@@ -45,7 +47,7 @@ interface EvaluatedCall {
   readonly endpoint: Json;
   readonly headers: Json;
   readonly query: Json;
-  /** Absent: the request has none. */
+  /** Absent if the request has no body. */
   readonly body: Json | undefined;
 }
 
@@ -67,17 +69,16 @@ function toRequest({ method, endpoint, headers, query, body }: EvaluatedCall, id
 
 export function toMethod(value: Json): HttpRequest['method'] {
   const method = methods.find((each) => each === String(value).toUpperCase());
-  if (method === undefined)
-    throw fail('configuration', 'The method is not one of GET, HEAD, POST, PUT, PATCH and DELETE.');
+  if (method === undefined) throw fail('configuration', 'The method must be GET, HEAD, POST, PUT, PATCH or DELETE.');
   return method;
 }
 
 function toUrl(endpoint: Json, query: Json): string {
-  if (typeof endpoint !== 'string') throw fail('configuration', 'The endpoint is not a text.');
+  if (typeof endpoint !== 'string') throw fail('configuration', 'The endpoint must be a string.');
   return addQuery(endpoint, query);
 }
 
-/** A query parameter with a list is repeated; one that is null is left out. */
+/** A parameter is repeated if its value is a list, and left out if its value is null. */
 export function addQuery(endpoint: string, query: Json): string {
   const parameters = Object.entries(toObject(query, 'query')).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).flatMap((each) =>
@@ -85,7 +86,7 @@ export function addQuery(endpoint: string, query: Json): string {
     ),
   );
   if (parameters.length === 0) return endpoint;
-  // Not with `URL`, which would repair what the rules for outgoing requests refuse.
+  // `URL` is not used, because it would repair URLs that the rules for outgoing requests reject.
   return `${endpoint}${endpoint.includes('?') ? '&' : '?'}${new URLSearchParams(parameters)}`;
 }
 
@@ -98,22 +99,21 @@ const toHeaders = (value: Json): Record<string, string> =>
 
 function toObject(value: Json, what: string): Readonly<Record<string, Json>> {
   if (value === null) return {};
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw fail('configuration', `The value of \`${what}\` is not an object.`);
+  if (typeof value !== 'object' || Array.isArray(value)) throw fail('configuration', `\`${what}\` must be an object.`);
   return value as Readonly<Record<string, Json>>;
 }
 
 const toText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** A text is sent as it is, anything else as JSON. */
+/** Strings are sent as they are. All other values are sent as JSON. */
 export const toBody = (body: Json) =>
   typeof body === 'string'
     ? { text: body, type: 'text/plain; charset=utf-8' }
     : { text: JSON.stringify(body), type: 'application/json' };
 
-// ---- the answer
+// ---- response
 
-/** `request` is shown in the output `response`. */
+/** `request` is part of the output if `output` is `response`. */
 export function readOutcome(
   outcome: Outcome,
   request: Pick<HttpRequest, 'method' | 'url'>,
@@ -121,15 +121,15 @@ export function readOutcome(
   mask: Mask,
 ): CallResult {
   if (outcome.outcome === 'failed') {
-    if (outcome.kind === 'aborted') throw new Error('the request was abandoned'); // by us
+    if (outcome.kind === 'aborted') throw new Error('the request was abandoned'); // we aborted it ourselves
     throw describeFailure(outcome.kind);
   }
   if (outcome.outcome === 'refused')
     throw fail(
       'configuration',
       outcome.reason === 'header'
-        ? 'A header is not allowed, or not valid.'
-        : `The endpoint can't be called: it ${urlFaults[outcome.reason].msg}.`,
+        ? 'A header is invalid or not allowed.'
+        : `The endpoint ${urlFaults[outcome.reason].msg}.`,
       { cause: 'address' },
     );
   const { status, headers } = outcome;
@@ -145,17 +145,17 @@ export function readOutcome(
 const failures: Readonly<
   Record<Exclude<FailureKind, 'aborted'>, { type: ErrorType; cause: FailureCause; detail: string }>
 > = {
-  dns: { type: 'communication', cause: 'dns', detail: 'The host name of the endpoint could not be resolved.' },
+  dns: { type: 'communication', cause: 'dns', detail: "The endpoint's host name could not be resolved." },
   refused: { type: 'communication', cause: 'refused', detail: 'The endpoint refused the connection.' },
-  timeout: { type: 'timeout', cause: 'timeout', detail: 'The endpoint did not answer in time.' },
+  timeout: { type: 'timeout', cause: 'timeout', detail: 'The endpoint did not respond in time.' },
   tls: {
     type: 'communication',
     cause: 'tls',
-    detail: 'No TLS connection could be made. Check the certificate of the endpoint.',
+    detail: "A TLS connection could not be established. Check the endpoint's certificate.",
   },
-  reset: { type: 'communication', cause: 'reset', detail: 'The endpoint closed the connection before it answered.' },
+  reset: { type: 'communication', cause: 'reset', detail: 'The endpoint closed the connection before responding.' },
   protocol: { type: 'communication', cause: 'protocol', detail: 'The endpoint did not send a valid HTTP response.' },
-  too_large: { type: 'communication', cause: 'too_large', detail: 'The headers of the response are too large.' },
+  too_large: { type: 'communication', cause: 'too_large', detail: 'The response headers are too large.' },
 };
 
 function describeFailure(kind: keyof typeof failures) {
@@ -166,11 +166,11 @@ function describeFailure(kind: keyof typeof failures) {
 const typesByStatus: Readonly<Record<number, ErrorType>> = { 401: 'authentication', 403: 'authorization' };
 const maxShownCharacters = 200;
 
-/** The beginning of the body often says what is wrong. */
+/** The beginning of the body is included, because it often describes the problem. */
 function describeStatus({ status, body }: Answered, mask: Mask) {
   const text = cutText(new TextDecoder().decode(body).trim(), maxShownCharacters, mask);
-  const said = text === '' ? '' : ` It said: ${text}`;
-  return fail(typesByStatus[status] ?? 'communication', `The endpoint answered ${status}.${said}`, {
+  const said = text === '' ? '' : ` Response body: ${text}`;
+  return fail(typesByStatus[status] ?? 'communication', `The endpoint responded with status ${status}.${said}`, {
     status,
     cause: 'status',
   });
@@ -182,11 +182,11 @@ function readContent({ headers, body }: Answered): unknown {
   if (!isJson) return new TextDecoder().decode(body);
   const excess = findJsonExcess(body);
   if (excess !== undefined)
-    throw fail('communication', `The JSON of the response ${excess.problem}.`, { cause: 'protocol' });
+    throw fail('communication', `The response's JSON ${excess.problem}.`, { cause: 'protocol' });
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
-    throw fail('communication', 'The response is not valid JSON, although its content type says so.', {
+    throw fail('communication', "The response's content type is JSON, but its body is not valid JSON.", {
       cause: 'protocol',
     });
   }

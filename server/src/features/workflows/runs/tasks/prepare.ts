@@ -1,4 +1,4 @@
-// Owns the tasks that do something themselves: evaluates what a task is about, and says how it is then carried out.
+// Prepares tasks that contain no other tasks: evaluating their expressions, and deciding how to perform them.
 import { toShortType } from '../../definition/error-types.ts';
 import type { SwitchTask, Task, Then } from '../../definition/model.ts';
 import type { Container } from '../containers.ts';
@@ -40,7 +40,7 @@ export async function prepareTask(execution: Execution, task: LeafTask, scope: S
   }
 }
 
-/** The first case that applies. If none does, the next task follows. */
+/** Returns where the first matching case leads. If no case matches, the task's own `then` applies. */
 async function chooseCase(execution: Execution, { cases, then }: SwitchTask, scope: Scope): Promise<Then | undefined> {
   for (const { when, then } of cases)
     if (when === undefined || (await holds(execution, 'when', when, scope))) return then;
@@ -50,10 +50,10 @@ async function chooseCase(execution: Execution, { cases, then }: SwitchTask, sco
 async function raise(execution: Execution, { error }: Task & { readonly type: 'raise' }, scope: Scope) {
   const { type, status, title = null, detail = null } = await evaluate(execution, { ...error }, scope);
   if (typeof type !== 'string' || type === '')
-    return fail('validation', 'The type of the error to raise is not a text.');
+    return fail('validation', "The raised error's `type` must be a non-empty string.");
   const code = Number(status);
   if (!Number.isInteger(code) || code < 100 || code > 599)
-    return fail('validation', 'The status of the error to raise is not a number from 100 to 599.');
+    return fail('validation', "The raised error's `status` must be an integer from 100 to 599.");
   const shortType = toShortType(type);
   const shownTitle = typeof title === 'string' ? title : titleOf(shortType);
   const shownDetail = typeof detail === 'string' ? detail : shownTitle;

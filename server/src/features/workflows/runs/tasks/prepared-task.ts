@@ -1,4 +1,4 @@
-// Owns how a task is carried out once its expressions have been evaluated.
+// The ways to perform a task whose expressions have been evaluated.
 import type { Db } from '../../../../tables.ts';
 import type { Json, Then } from '../../definition/model.ts';
 
@@ -9,16 +9,16 @@ export type PreparedTask =
       readonly shownInput: unknown;
       readonly output: Json;
       readonly next?: Then;
-      /** Written in the transaction that records the step, if the task completes. */
+      /** If the task completes, this is written in the transaction that records the step. */
       readonly record?: Write;
     }
-  /** Changes records, in the transaction that records the step. Returns the output. */
+  /** Changes records in the transaction that records the step. Returns the output. */
   | {
       readonly kind: 'change';
       readonly shownInput: unknown;
       change(db: Db, limits: { readonly timeoutMs: number; readonly now: Date }): Promise<unknown>;
     }
-  /** May take long. Abandoned if `signal` is aborted. */
+  /** A call that may take a long time. It is abandoned if `signal` is aborted. */
   | {
       readonly kind: 'call';
       readonly shownInput: unknown;
@@ -27,7 +27,7 @@ export type PreparedTask =
 
 export interface CallResult {
   readonly output: unknown;
-  /** Written in the transaction that records the step, also if the task fails afterwards. */
+  /** Written in the transaction that records the step, even if the task fails after the call. */
   readonly record?: Write;
 }
 

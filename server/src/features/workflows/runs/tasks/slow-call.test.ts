@@ -1,4 +1,4 @@
-// Owns the test of noticing that a run was cancelled while the database was unavailable for a moment.
+// Tests that a cancellation is noticed even if the database was briefly unavailable.
 import { describe, expect, it } from 'vitest';
 import type { Execution } from '../execution.ts';
 import { whileShown } from './slow-call.ts';

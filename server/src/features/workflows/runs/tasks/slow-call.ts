@@ -1,5 +1,5 @@
-// Owns calls that take longer: readers see their step while it runs, and a run that is cancelled meanwhile does not wait for the
-// call for more than 30 seconds.
+// Slow calls. Their step is visible while they run. If the run is cancelled during a call, it waits at most 30
+// seconds for the call to end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WakeableSleep } from '../../../../kit/background/workers/wake.ts';
 import { findRunStatus } from '../../store/runs.ts';
@@ -9,13 +9,13 @@ import { type Execution, notifyFollowers } from '../execution.ts';
 
 const shownAfterMs = 100;
 const maxPollMs = 1_000;
-/** Less than 30 seconds by the time that it may take to notice the cancellation, and to end the run. */
+/** Less than 30 seconds, to leave time for noticing the cancellation and ending the run. */
 const cancelGraceMs = 28_000;
 
-/** Wakes the worker of a run that was cancelled. */
+/** The topic that wakes a cancelled run's worker. */
 export const toCancelTopic = (id: string): string => `run-cancel:${id}`;
 
-/** Runs a call. `cancelled`: the run was cancelled, and the call abandoned. */
+/** Runs a call. Returns `cancelled` if the run was cancelled and the call was abandoned. */
 export async function whileShown<Result>(
   execution: Execution,
   step: StepRecord,
@@ -31,12 +31,12 @@ export async function whileShown<Result>(
     return result;
   } catch (error) {
     if (abandoned.signal.aborted) return 'cancelled';
-    // What the call says about its own abortion is not an error of the task.
+    // An error caused by aborting the call is not the task's error.
     if (execution.signal.aborted) throw new ClaimLost();
     throw error;
   } finally {
     ended.abort();
-    await watching; // the step must not be shown as running after it was recorded
+    await watching; // once recorded, the step must not be shown as running
   }
 }
 
@@ -52,7 +52,7 @@ async function watch(
   if (ended.aborted) return;
   const idle = new WakeableSleep();
   const unlisten = deps.wake.listen(toCancelTopic(run.id), idle.wake);
-  // While the database is unavailable the call goes on, and the run may have been cancelled when it is available again.
+  // The call continues while the database is unavailable. Once it is available again, the run may have been cancelled.
   try {
     await showRunningStep(db, run, step).catch(() => {});
     notifyFollowers(execution, true);

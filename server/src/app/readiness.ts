@@ -1,0 +1,60 @@
+// The result of `GET /readyz`: whether PostgreSQL and Redis respond, whether migrations are pending, and whether
+// workers are running.
+import { isWorkerSeen, queueHealth } from '../kit/background/metrics.ts';
+import type { Queue } from '../kit/background/queues/queue.ts';
+import type { Database } from '../kit/db/database.ts';
+import { listPendingMigrations, type Migration } from '../kit/db/migrate.ts';
+import { shareRecent } from '../kit/recent.ts';
+import type { Tables } from '../tables.ts';
+import type { Infrastructure } from './infrastructure.ts';
+
+interface ReadinessDeps extends Pick<Infrastructure, 'counters' | 'reserved'> {
+  readonly migrations: readonly Migration[];
+  listQueues(): readonly Queue[];
+  isDraining(): boolean;
+}
+
+/** This operation has no rate limit, so all calls within a second share one check. */
+const sharedMs = 1_000;
+
+export function createReadiness({ reserved, counters, migrations, listQueues, isDraining }: ReadinessDeps) {
+  const checkWorkers = shareRecent(sharedMs, () => isWorkerSeen(reserved.db));
+  const checkDatabase = shareRecent(sharedMs, async () => {
+    const pending = await listPendingMigrations(reserved.pool, migrations).then(
+      (list) => list.length,
+      () => undefined,
+    );
+    return {
+      database: pending === undefined && !(await isReachable(reserved)) ? ('unreachable' as const) : ('ok' as const),
+      migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
+      workers: await checkWorkers().then(
+        (isSeen) => (isSeen ? ('ok' as const) : ('none_seen' as const)),
+        () => 'unknown' as const,
+      ),
+      ...presentQueueHealth(await queueHealth(reserved.db, listQueues()).catch(() => undefined)),
+    };
+  });
+  return {
+    checkWorkers,
+    check: async () => ({
+      ...(await checkDatabase()),
+      redis: counters.isConnected() ? ('ok' as const) : ('unreachable' as const),
+      draining: isDraining(),
+    }),
+  };
+}
+
+/**
+ * Null means unknown, because the health could not be read or no worker has run yet. Zero would mean that there is no
+ * lag.
+ */
+const presentQueueHealth = (seen: Awaited<ReturnType<typeof queueHealth>> | undefined) => ({
+  queue_lag_seconds: seen === undefined ? null : Math.max(0, Math.round(seen.lagSeconds * 1000) / 1000),
+  worker_heartbeat: seen?.heartbeatAt?.toISOString() ?? null,
+});
+
+const isReachable = (database: Database<Tables>): Promise<boolean> =>
+  database.pool.query('select 1').then(
+    () => true,
+    () => false,
+  );

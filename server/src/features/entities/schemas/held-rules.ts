@@ -1,0 +1,81 @@
+// What a builder uses to change schemas without opening anything by itself: holding back what would open, and applying
+// it once a person has agreed.
+import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { isStatementTimeout } from '../../../kit/db/failures.ts';
+import type { Db } from '../../../tables.ts';
+import { isObject } from '../rules/values.ts';
+import { type HeldOperation, type HeldRule, separateOpenings, withHeldRule } from './openings-apart.ts';
+import { applySchemas } from './schema.ts';
+import { findSchema, hasStoredRecords, listSchemas, listStoredFields, lockSchema } from './store.ts';
+
+type Document = Readonly<Record<string, unknown>>;
+
+export interface HeldChanges {
+  /** The documents to save instead of those that were given. */
+  readonly documents: readonly Document[];
+  readonly held: readonly (HeldRule & { readonly entity: string })[];
+  /** The entities without records. If one gets its first record meanwhile, more may have to be held. */
+  readonly withoutRecords: readonly string[];
+}
+
+/** Throws a ValidationError if a document is not valid, or if the present rules of an entity can't stay. */
+export async function separateChanges(
+  db: Db,
+  access: AppAccess,
+  documents: readonly Document[],
+  now: Date,
+): Promise<HeldChanges> {
+  const stored = new Map((await listSchemas(db, access)).map((row) => [row.name, row.document as Document]));
+  const kept: Document[] = [];
+  const held: (HeldRule & { entity: string })[] = [];
+  const withoutRecords: string[] = [];
+  for (const after of documents) {
+    const entity = String(after.name);
+    const before = stored.get(entity);
+    const hasRecords = await hasStoredRecords(db, access, entity);
+    if (!hasRecords) withoutRecords.push(entity);
+    const storedFields = hasRecords ? await findStoredFields(db, access, before, after) : [];
+    const result = separateOpenings({ before, after, hasRecords, storedFields }, now);
+    kept.push(result.document);
+    held.push(...result.held.map((rule) => ({ ...rule, entity })));
+  }
+  return { documents: kept, held, withoutRecords };
+}
+
+/** Finds new fields of an entity for which stored records have values from before a field of that name was removed. */
+async function findStoredFields(db: Db, access: AppAccess, before: Document | undefined, after: Document) {
+  const known = isObject(before?.properties) ? before.properties : {};
+  const added = Object.keys(isObject(after.properties) ? after.properties : {}).filter(
+    (name) => !Object.hasOwn(known, name),
+  );
+  if (before === undefined || added.length === 0) return [];
+  try {
+    return await listStoredFields(db, access, String(after.name), added);
+  } catch (error) {
+    if (isStatementTimeout(error)) return added; // there may be values
+    throw error;
+  }
+}
+
+/** Lists those of the entities that have records. Until the transaction ends, the others can't get any. */
+export async function listWithRecords(db: Db, access: AppAccess, names: readonly string[]): Promise<string[]> {
+  const used: string[] = [];
+  for (const name of names) {
+    await lockSchema(db, access, name);
+    if (await hasStoredRecords(db, access, name)) used.push(name);
+  }
+  return used;
+}
+
+/** Applies a rule that was held, as part of `revision`, which the caller has started (`applySchemas`). */
+export async function applyHeldRule(
+  db: Db,
+  access: AppAccess,
+  { entity, operation, rule }: { readonly entity: string; readonly operation: HeldOperation; readonly rule: unknown },
+  revision: number,
+  now: Date,
+): Promise<void> {
+  const row = await findSchema(db, access, entity);
+  if (row === undefined) throw new Error('the entity of the held rule does not exist'); // its revision was checked
+  await applySchemas(db, access, [withHeldRule(row.document as Document, operation, rule)], revision, now);
+}

@@ -1,0 +1,16 @@
+// Reads cookies from the `Cookie` header.
+
+/**
+ * Returns the values of all cookies with this name. A page on a sibling host can set a second one. Only the white space
+ * that HTTP knows is removed: browsers do not see a prefix such as `__Host-` behind any other, and let a page set it.
+ */
+export function readCookies(header: string | undefined, name: string): string[] {
+  return (header?.split(';') ?? []).flatMap((part) => {
+    const [key, value = ''] = part.replace(/^[ \t]+|[ \t]+$/g, '').split('=', 2);
+    return key === name ? [value] : [];
+  });
+}
+
+/** Returns the value of the first cookie with this name, or undefined if there is none. */
+export const readCookie = (header: string | undefined, name: string): string | undefined =>
+  readCookies(header, name)[0];

@@ -1,0 +1,166 @@
+// Runs an operation after its request has been admitted and validated: its precheck, its handler, the follow-up
+// after the commit, and replays with an Idempotency-Key (docs/api/conventions.md#idempotency).
+import type { AnyDb } from '../../db/database.ts';
+import { hold } from '../../process-time.ts';
+import { Answer, type Notes, toHeaders } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import {
+  type AnswerText,
+  hasStoredAnswer,
+  type IdempotentRequest,
+  idempotencyInProgress,
+  maxStoredAnswerBytes,
+  parseIdempotencyKey,
+  replaceStoredAnswer,
+  runOnce,
+  type StoredAnswer,
+} from '../idempotency.ts';
+import type { Input } from './validate.ts';
+
+export function runOperation(db: AnyDb, access: unknown, exchange: Exchange, input: Input): Promise<Answer<unknown>> {
+  const request = toIdempotentRequest(exchange, input);
+  return request === undefined
+    ? runPlain(db, access, exchange, input)
+    : runIdempotent(db, access, exchange, input, request);
+}
+
+/** An anonymous caller's key is ignored, because all anonymous callers would share it. */
+const honoursKey = ({ operation, actor }: Exchange): boolean => Boolean(actor?.id && operation.idempotency);
+
+export const hasHonouredKey = (exchange: Exchange): boolean =>
+  honoursKey(exchange) && exchange.header('idempotency-key') !== undefined;
+
+/** Undefined if there is no key, if it is ignored, or if the operation stores keys itself. */
+function toIdempotentRequest(exchange: Exchange, input: Input): IdempotentRequest | undefined {
+  const { operation, actor, now } = exchange;
+  if (!actor?.id || !honoursKey(exchange)) return undefined;
+  const key = parseIdempotencyKey(exchange.header('idempotency-key'), operation.idempotency === 'required');
+  if (key === undefined || operation.keepsKeys) return undefined;
+  const path = exchange.request.url.split('?')[0] ?? '';
+  const scope = [actor.id, actor.workspaceId ?? '', actor.appIds, operation.method, path];
+  return {
+    scope,
+    key,
+    workspaceId: actor.workspaceId ?? null,
+    request: [input.rawBody ?? null, exchange.rawQuery],
+    now,
+  };
+}
+
+async function runPlain(db: AnyDb, access: unknown, exchange: Exchange, input: Input): Promise<Answer<unknown>> {
+  const checked = await exchange.operation.precheck?.(toCall(db, access, exchange, input));
+  return finish(db, exchange, await handle(db, access, exchange, input, checked));
+}
+
+async function runIdempotent(
+  db: AnyDb,
+  access: unknown,
+  exchange: Exchange,
+  input: Input,
+  request: IdempotentRequest,
+): Promise<Answer<unknown>> {
+  const { operation } = exchange;
+  // A repeated request gets its stored response even if the precheck would now fail.
+  const isReplay = operation.precheck !== undefined && (await hasStoredAnswer(db, request));
+  const checked = isReplay ? undefined : await operation.precheck?.(toCall(db, access, exchange, input));
+  const toStored = ({ status, body, notes }: Answer<unknown>): AnswerText => {
+    const headers = toStoredHeaders(notes);
+    const text = JSON.stringify(withoutSecrets(body, operation.secretFields));
+    if (operation.reread === undefined || Buffer.byteLength(text) <= maxStoredAnswerBytes)
+      return { status, text, headers, is_reread: false };
+    return { status, text: JSON.stringify(operation.reread.keep(body)), headers, is_reread: true };
+  };
+  const outcome = await runOnce(db, request, async (tx) => {
+    if (isReplay) throw idempotencyInProgress(); // the stored response has just expired
+    const answer = await handle(tx, access, exchange, input, checked);
+    return { result: answer, store: toStored(answer) };
+  });
+  if ('replayed' in outcome) return replay(db, access, exchange, input, outcome.replayed);
+  const answer = await finish(db, exchange, outcome.result);
+  if (answer !== outcome.result && !operation.resume) await replaceStoredAnswer(db, request, toStored(answer));
+  return answer;
+}
+
+/** Cookies are left out: they contain a credential. They are the only headers with several values. */
+const toStoredHeaders = (notes: Notes): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(toHeaders(notes)).flatMap(([name, value]) =>
+      typeof value === 'string' && name !== 'set-cookie' ? [[name, value]] : [],
+    ),
+  );
+
+async function replay(
+  db: AnyDb,
+  access: unknown,
+  exchange: Exchange,
+  input: Input,
+  { status, body, headers, is_reread }: StoredAnswer,
+): Promise<Answer<unknown>> {
+  const { operation, reply } = exchange;
+  reply.headers({ 'idempotent-replayed': 'true' });
+  if (is_reread && operation.reread !== undefined) {
+    const answer = await operation.reread.answer(toCall(db, access, exchange, input), body);
+    return new Answer(answer.body, joinNotes(toNotes(headers, []), answer.notes), status);
+  }
+  if (operation.resume !== undefined) {
+    return finish(db, exchange, await operation.resume(toCall(db, access, exchange, input), body));
+  }
+  const warnings = hasWithheldSecret(body, operation.secretFields) ? ['secret_withheld'] : [];
+  return new Answer(body, toNotes(headers, warnings), status);
+}
+
+/** Lists are separated again, because what this request adds to them is joined with them. */
+function toNotes(stored: StoredAnswer['headers'], warnings: readonly string[]): Notes {
+  const { 'x-warning': warning, 'x-partial-result': partial, 'x-ignored-fields': ignored, ...headers } = stored;
+  return {
+    headers,
+    warnings: [...split(warning), ...warnings],
+    partial: split(partial),
+    ignored: split(ignored).map(decodeURIComponent),
+  };
+}
+
+/** The notes of the first answer, and those of the records as they are now. */
+const joinNotes = (stored: Notes, now: Notes): Notes => ({
+  ...now,
+  headers: { ...stored.headers, ...now.headers },
+  warnings: [...(stored.warnings ?? []), ...(now.warnings ?? [])],
+  partial: [...(stored.partial ?? []), ...(now.partial ?? [])],
+  ignored: [...(stored.ignored ?? []), ...(now.ignored ?? [])],
+});
+
+const split = (list: string | undefined): string[] => list?.split(',') ?? [];
+
+function toCall(db: AnyDb, access: unknown, exchange: Exchange, { query, body }: Input) {
+  exchange.handlerStarted = true;
+  const { params, request, now, countBytes = withoutBudget } = exchange;
+  return { db, access, params, query, body, headers: request.headers, now, countBytes, held: exchange };
+}
+
+const withoutBudget = () => Promise.resolve(undefined);
+
+async function handle(
+  db: AnyDb,
+  access: unknown,
+  exchange: Exchange,
+  input: Input,
+  checked: unknown,
+): Promise<Answer<unknown>> {
+  const result = await hold(() => exchange.operation.handle(toCall(db, access, exchange, input), checked));
+  return result instanceof Answer ? result : new Answer(result);
+}
+
+/** Runs the response's follow-up, if any. The change has already been committed, even if the follow-up fails. */
+async function finish(db: AnyDb, exchange: Exchange, answer: Answer<unknown>): Promise<Answer<unknown>> {
+  if (answer.finish === undefined) return answer;
+  exchange.committed = true;
+  exchange.releaseShare(); // a follow-up waits for the network and may take minutes
+  return answer.finish(db);
+}
+
+/** Replaces secret fields, which are shown only once, with null at any depth. */
+const withoutSecrets = (body: unknown, fields: readonly string[] = []): unknown =>
+  fields.length === 0 ? body : JSON.parse(JSON.stringify(body, (key, value) => (fields.includes(key) ? null : value)));
+
+const hasWithheldSecret = (body: unknown, fields: readonly string[] = []): boolean =>
+  fields.some((field) => JSON.stringify(body).includes(`"${field}":null`));

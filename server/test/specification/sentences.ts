@@ -1,0 +1,603 @@
+// The sentences of the specification, by section. Each is the name of a test in this folder, or says why it cannot be
+// checked over HTTP. sentences.test.ts compares both.
+
+export interface Section {
+  readonly name: string;
+  readonly sentences: readonly (string | Unchecked)[];
+}
+
+export interface Unchecked {
+  readonly text: string;
+  /** Why the sentence cannot be checked over HTTP. */
+  readonly unchecked: string;
+}
+
+const leavesOpen = 'It says what the specification leaves open, so no answer can contradict it.';
+
+export const specification: readonly Section[] = [
+  {
+    name: 'Introduction',
+    sentences: [
+      'This document covers the whole service: agent webhooks, workspace members, app advertising campaigns, entity records, security scans, analytics, workflows, folders, tests, connector connection fields and coding sessions',
+      'Base address: {base_url}',
+      'All bodies are JSON',
+      'Naming note: where an interface identifier carries a vendor name, a neutral word stands in it, the same way throughout: the path segment ads-platform, the header X-Service-Signature, the fields platform_campaign_id and platform_customer_id, the value no_ads_account, the error value payment_provider_unavailable',
+      'The whole API is in beta: endpoints, fields and behavior may change',
+    ],
+  },
+  {
+    name: 'What the service does',
+    sentences: [
+      {
+        text: 'The service is a hosted app-building platform with a management API',
+        unchecked: 'It describes the product as a whole. What a caller can do is checked sentence by sentence.',
+      },
+      'Through it a caller can manage webhook subscriptions on an agent (an app of agent kind) that send message.created and message.completed events to a public HTTPS URL',
+      "Through it a caller can list a workspace's members and pending invitations with filters, sorting, cursor paging and credit use",
+      'Through it a caller can launch and delete advertising campaigns for an app, search locations, get search-theme suggestions, read search-term reports, list generated creative, and build an instruction that installs conversion tracking',
+      'Through it a caller can update a record of an app entity (row-level and field-level rules apply)',
+      "Through it a caller can read an app's security scan and restore an ignored finding",
+      'Through it a caller can read user-activity counts for an app',
+      'Through it a caller can get an explanation of a failed workflow run',
+      'Through it a caller can remove an app from a folder',
+      'Through it a caller can delete an automated test',
+      'Through it a caller can read the fields a connector needs before a connection is started',
+      'Through it a caller can launch a coding session that opens a pull request',
+    ],
+  },
+  {
+    name: 'Resources and their fields',
+    sentences: [
+      'Timestamps are ISO 8601 UTC strings',
+      'A record just created carries a Z suffix; a record read back from storage may lack it',
+    ],
+  },
+  {
+    name: 'Resources and their fields: Webhook (agent webhook subscription)',
+    sentences: [
+      'id: string; webhook ID',
+      'target_url: string; public HTTPS URL that receives events',
+      'events: array of string; each message.created or message.completed',
+      "description: string or null; caller's label; null when none",
+      'has_secret: boolean; true when deliveries are signed; each signed delivery carries header X-Service-Signature, an HMAC-SHA256 of the body',
+      'last_trigger_time: date-time or null; time of last delivery attempt, successful or not; null before the first',
+      'last_error: object or null; null when the last delivery succeeded or none failed; shape below',
+      'consecutive_failures: integer; deliveries failed in a row',
+      'disabled_at: date-time or null; when the service turned it off; null while on',
+      'created_date: date-time',
+      'updated_date: date-time',
+      'secret: string or null; the signing secret; present only in the response that generates it, never shown again',
+    ],
+  },
+  {
+    name: 'Resources and their fields: last_error object of a webhook',
+    sentences: [
+      'message: string; required; what went wrong',
+      'attempted_at: date-time; required',
+      'status_code: integer or null; not required; HTTP status when the endpoint answered non-2xx',
+      'response_body: string or null; not required; start of the response body, up to 512 bytes, when non-2xx',
+      'error_type: string or null; not required; kind of failure when no answer came (timeout, refused connection)',
+    ],
+  },
+  {
+    name: 'Resources and their fields: Workspace member entry (in the members list)',
+    sentences: [
+      'access_state: string',
+      'agents_owned, agents_shared, apps_owned, apps_shared: integer',
+      'assigned_via: string',
+      "credit_limit: number or null; the member's credit limit",
+      "credits_used: number or null; null for other members' rows when the caller is neither owner nor admin",
+      'email: string',
+      'full_name: string',
+      'is_default_limit: boolean; true when the member is on the workspace default limit',
+      'last_active: timestamp string, no zone suffix; last credit use; members who never used credits have none',
+      "last_seen: timestamp string or null; null for other members' rows when the caller is neither owner nor admin",
+      'role: string; owner, admin, editor, viewer, guest',
+      'status: string',
+      'user_id: string',
+      { text: 'Allowed values of access_state, assigned_via and status: not shown', unchecked: leavesOpen },
+    ],
+  },
+  {
+    name: 'Resources and their fields: Advertising account',
+    sentences: [
+      'id: string',
+      'status: string; e.g. ACTIVE',
+      'account_name: string',
+      'currency_code: string; derived by the service; not a request field',
+      'timezone: string; IANA name',
+      'platform_customer_id: string',
+    ],
+  },
+  {
+    name: 'Resources and their fields: Advertising campaign',
+    sentences: [
+      "id: string; the service's own campaign ID (used in paths)",
+      "platform_campaign_id: string; the ad platform's ID, reported separately from id",
+      'campaign_name: string',
+      'campaign_type: string; SMART seen; a Performance Max type also exists',
+      'status: string; ENABLED; REMOVED for a deleted campaign',
+      'daily_budget_micros: integer; micros of the account currency',
+      'landing_page: string (URL)',
+      'geo_targets: array of string; location IDs',
+      'phone_number: string',
+      'review_status, serving_status, primary_status: string',
+      'primary_status_reasons: array of string',
+      'created_date, updated_date, learning_ends_at: date-time',
+      {
+        text: 'Full allowed values of campaign_type, status, review_status, serving_status, primary_status: not shown',
+        unchecked: leavesOpen,
+      },
+    ],
+  },
+  {
+    name: 'Resources and their fields: Location result (geo search)',
+    sentences: [
+      'resource_name: string, the ID to pass in geo_targets',
+      'name: string',
+      'canonical_name: string, full path with region and country',
+      'country_code: string, ISO 3166-1 alpha-2',
+      'target_type: string, e.g. City, Region, Country',
+      'reach: integer, estimated reachable people',
+      'search_term: string, the query echoed back',
+    ],
+  },
+  {
+    name: 'Resources and their fields: Search-term report row',
+    sentences: [
+      'search_term: string',
+      'campaign: string, campaign name',
+      'impressions: integer',
+      'clicks: integer',
+      'cost_micros: integer, micros of account currency',
+      'conversions: number',
+    ],
+  },
+  {
+    name: 'Resources and their fields: Generated asset lists',
+    sentences: [
+      'The lists session, library, durable carry different fields',
+      'Rows of library add status, accepted_campaign_id, accepted_resource_names',
+      { text: 'Any other row fields: not shown', unchecked: leavesOpen },
+    ],
+  },
+  {
+    name: 'Resources and their fields: Entity record',
+    sentences: [
+      "Fields the entity's schema declares, plus automatic fields",
+      'id: string',
+      'created_date, updated_date: timestamp',
+      'created_by: string; email of creating user, or anonymous; omitted in apps that hide authorship',
+      'created_by_id: string; user ID or anonymous',
+      'is_sample: boolean; true when stored as sample data during building; false for a record the caller creates',
+    ],
+  },
+  {
+    name: 'Resources and their fields: Security scan',
+    sentences: [
+      'status: string; up_to_date, out_of_date, none, pending, scanning, scan_failed',
+      'result: object or null; see below',
+      'static_code_enabled: boolean; whether code-reading analysis is on for the app',
+      'ignored_fingerprints: array of string; fingerprints of ignored findings (named as part of this response)',
+      'result fields: analysis_summary (string), rls_recommendations, hardcoded_secrets, backend_functions, dependency_vulnerabilities, static_code_findings, header_recommendations (each an array), core_integration_recommendation (string), scanned_at (date-time)',
+      {
+        text: 'Shapes of items inside the arrays and the values of core_integration_recommendation: not shown',
+        unchecked: leavesOpen,
+      },
+      "Meaning of groups: rls_recommendations = entities whose row-level security is too open; hardcoded_secrets and backend_functions = the app's own code and functions; dependency_vulnerabilities = npm packages; static_code_findings = from reading code; header_recommendations = HTTP headers of the published app",
+    ],
+  },
+  {
+    name: 'Resources and their fields: Connector field descriptor',
+    sentences: [
+      'description, display_name, name, placeholder (strings), required (boolean), validation_error (string), validation_pattern (regular expression string)',
+    ],
+  },
+  {
+    name: 'Resources and their fields: Coding session',
+    sentences: [
+      'id: string; required in response',
+      'state: string; required; queued, running, opening_pull_request, needs_input, completed, failed, cancelling, cancelled',
+      "message_id: string or null; UUID of the session's user message; null before dispatch",
+      'repository_full_name: string; connected repository',
+      'branch_id: string or null; null before provisioning',
+      'branch_name: string or null',
+      'session_url: string or null; editor URL; null until branch provisioned',
+      'pull_request: object or null; null until one is opened; object shape: not shown',
+      'error_code: string or null; stable failure cause',
+      'launch_key: string or null; original Idempotency-Key',
+      'client_reference: string or null',
+      'input_request_id: string or null; identifier of the current question or approval pause',
+      'outcome: string or null; pull_request or answer; null until completed',
+      'summary: string or null; final reply in Markdown, up to 10,000 characters',
+    ],
+  },
+  {
+    name: 'States and transitions: Webhook',
+    sentences: [
+      'States: on (disabled_at null), off (disabled_at set)',
+      'on, delivery failures, consecutive_failures reaches 20: off, disabled_at set',
+      'off, update with enabled: true: on, consecutive_failures reset',
+      'on, update with enabled: false: off',
+    ],
+  },
+  {
+    name: 'States and transitions: Advertising campaign',
+    sentences: [
+      'none, launch, success: ENABLED or paused; paused when conversion tracking is not yet wired',
+      'paused (tracking pending), tracking verifies: ENABLED; the service enables it on its own',
+      'any, delete, success: REMOVED; permanent; still listed with past performance counted',
+      'The delete acknowledgement and the other single-campaign changes return a string naming the action: paused, resumed or deleted',
+    ],
+  },
+  {
+    name: 'States and transitions: Security scan',
+    sentences: [
+      'up_to_date, app changes: out_of_date; result becomes a stale snapshot',
+      'pending (queued) and scanning (running) both settle on their own and can carry an earlier result',
+      'scan_failed means the last scan died',
+      { text: 'Moves between pending, scanning, up_to_date, scan_failed and none: not shown', unchecked: leavesOpen },
+    ],
+  },
+  {
+    name: 'States and transitions: Ignored finding',
+    sentences: [
+      'Restoring removes the fingerprint from ignored_fingerprints; the finding itself always stayed in the result',
+    ],
+  },
+  {
+    name: 'States and transitions: Coding session',
+    sentences: [
+      'States: queued, running, opening_pull_request, needs_input, completed, failed, cancelling, cancelled',
+      { text: 'Transitions: not shown', unchecked: leavesOpen },
+    ],
+  },
+  {
+    name: 'States and transitions: Workflow run',
+    sentences: ["Analysis is possible only when the run's status is failed"],
+  },
+  {
+    name: 'Endpoints',
+    sentences: [
+      'Placeholders in paths: {agent_id}, {webhook_id}, {app_id}, {entity_name}, {entity_id}, {campaign_id}, {workflow_id}, {run_id}, {folder_id}, {flow_id}, {fingerprint}, {integration_type}, all strings',
+      {
+        text: 'Credential per endpoint is in Authentication; error statuses in Errors; limits in Limits',
+        unchecked: 'It refers to other sections, whose sentences are checked.',
+      },
+    ],
+  },
+  {
+    name: 'Endpoints: PATCH /api/agents/{agent_id}/webhooks/{webhook_id}',
+    sentences: [
+      'Changes a webhook',
+      "agent_id is the agent's app ID",
+      'Send only fields to change',
+      'Body (all optional, each may be null)',
+      'target_url: string; public HTTPS URL',
+      'events: array of string; one or more of message.created, message.completed',
+      'description: string or null; null removes the label',
+      'enabled: boolean; true turns the webhook back on and resets consecutive_failures; false turns it off',
+      'signing: string; rotate generates a new secret returned once in secret; disable stops signing (removes the secret)',
+      'Response 200: the Webhook object (with secret set only when rotated)',
+    ],
+  },
+  {
+    name: 'Endpoints: POST /api/workspace/members/list',
+    sentences: [
+      'Returns one page of members and pending invitations',
+      'Body (all optional)',
+      'search: string; max 256; case-insensitive match anywhere in email, name, role or status',
+      'search_terms: array of string; up to 200 terms, each max 256; same matching; a member matches when any term does',
+      'sort_by: string; member (name, or email if no name), credits, apps, agents (owned plus shared), last_active, role; needs sort_dir',
+      'sort_dir: string; asc or desc; needs sort_by',
+      'roles: array; max 20; owner, admin, editor, viewer, guest',
+      'invite_statuses: array; max 3; joined, pending, expired',
+      'credit_limit_set: boolean; true = only members with own limit; false = only without (workspace default counts as without)',
+      'apps_owned: object {gte, lte}; range on apps_owned plus apps_shared',
+      'agents_owned: object {gte, lte}; range on agents_owned plus agents_shared',
+      'last_active: object {gte, lte} timestamps; members who never used credits do not match',
+      'cursor: string; max 256; the previous next_cursor; omit for first page',
+      'page_size: integer; 1 to 100; default 50',
+      'A member must match every filter that is set',
+      'Without sort_by and sort_dir, and to break ties: joined members before pending invitations, then role from owner to guest, then email',
+      'Sorting by last_active puts members who never used credits last in either direction',
+      'Paging: send the same body with cursor set to the previous next_cursor until has_more is false',
+      'A cursor the service did not return starts from the first page',
+      "Owners and admins see everyone's credits_used and last_seen; other members see them only on their own row, null elsewhere, and sorting by credits falls back to the default order for them",
+      'Active guests with a staff email are not listed',
+      'credits_used, last_active and last_seen come from a cached copy; changing members starts a fresh copy and positions can shift, so an old cursor can skip or repeat people; after changing members page again from the start',
+      { text: 'How old the cached values can be: not shown', unchecked: leavesOpen },
+      'Response 200: members (array of member entries), next_cursor (string or null; null on last page), has_more (boolean), total (integer, all matches), monthly_limit (number or null, null = unlimited), default_member_credit_limit (number or null)',
+    ],
+  },
+  {
+    name: 'Endpoints: POST /api/apps/{app_id}/ads-platform/launch',
+    sentences: [
+      "Creates the app's advertising account if missing, then a campaign on it",
+      'This starts spending',
+      'Body: campaign (object, required; input fields of the create-campaign operation: campaign_name, campaign_type, daily_budget_micros, landing_page, keyword_themes (array of string), business_name, and also logo_url, search_themes, geo_targets as referred to elsewhere; the complete list of campaign input fields: not shown), timezone (string, IANA name, optional, default UTC; used only when the account does not yet exist and fixed afterwards)',
+      'There is no currency field',
+      'Send back the landing_page returned by the launch-readiness read; its currency_code is informational',
+      'Checks before anything is created, each failing with 400: a Performance Max campaign needs logo_url; budget within the per-currency range for the campaign type; business name length limit; targeting that can reach the EU needs an EU political-advertising declaration',
+      'What only the ad platform can judge (an unfetchable logo, an uncrawlable landing page) fails after the account exists',
+      'Launch is refused while the service cannot reach its payment provider to confirm a card; the readiness read reports that as payment_provider_unavailable',
+      'Response 200: {account, campaign} (objects as in Resources)',
+    ],
+  },
+  {
+    name: 'Endpoints: POST /api/apps/{app_id}/ads-platform/suggestions/search-themes',
+    sentences: [
+      'Suggests search themes for a Performance Max campaign; nothing is saved',
+      "Header Accept-Language (optional): language of generated text; unsupported or absent gives English (the app's own language is not used)",
+      'Body: business_name (string), business_description (string), landing_page_url (string, used as context)',
+      'Response 200: search_themes (array of string, at most 10, each at most 80 characters; themes naming the platform itself are dropped)',
+      'An empty list is still 200',
+    ],
+  },
+  {
+    name: 'Endpoints: POST /api/apps/{app_id}/ads-platform/tracking-scan/build-bootstrap-prompt',
+    sentences: [
+      'Creates any missing conversion goals from the standard set (PURCHASE, ADD_TO_CART, BEGIN_CHECKOUT, SIGNUP, SUBMIT_LEAD_FORM, CONTACT, REQUEST_QUOTE, BOOK_APPOINTMENT, SUBSCRIBE_PAID, PHONE_CALL_LEAD) on the account (not reversible through the API), then returns an instruction for the AI to install tracking',
+      'Body: wire_events (boolean; true also wires each enabled conversion mapping; false installs only the base tag)',
+      "With wire_events true and enabled mappings, the call waits for the platform to publish each mapped goal's tag, retrying the read up to four times about one second apart, so it can take several seconds",
+      'composer_prompt: string; empty string when skipped_reason is set',
+      'conversion_id: string; conversion tag ID baked into the prompt; empty string when the prompt tells the AI to look IDs up; absent when skipped_reason is set',
+      'actions_created_or_existing: integer; goals the account has after the call; absent when skipped',
+      'wired_mappings: integer; mappings the prompt carries wiring guidance for; when wire_events is true and no mapping is enabled it reports the number of conversion categories offered, so any value above 0 means wiring guidance is present; absent when skipped',
+      'skipped_reason: string; only value no_ads_account; absent when a prompt was produced',
+    ],
+  },
+  {
+    name: 'Endpoints: GET /api/apps/{app_id}/ads-platform/geo-targets/search',
+    sentences: [
+      'Searches the location catalog; works without an advertising account',
+      'Query: query (string; under two characters is still accepted; empty returns unfiltered suggestions), country_code (ISO 3166-1 alpha-2; empty searches everywhere), and a parameter for the most results to return, integer 1 to 100 (its name: not shown)',
+      'Response 200: array of location results ordered by match quality',
+    ],
+  },
+  {
+    name: 'Endpoints: GET /api/apps/{app_id}/ads-platform/assets',
+    sentences: [
+      'Query: session_id (string, from the asset-generation call) and campaign_id (string, the id of a campaign)',
+      'session: session_id sent; previews of that generation; empty list while running or when nothing produced; expired sessions read as empty',
+      "library: session_id omitted; app's generated assets, newest first, at most the 5,000 most recent, no paging, no marker on truncation",
+      'durable: campaign_id sent; assets already attached to the campaign, read live from the ad platform',
+      'Session and library are never both returned',
+      'Without campaign_id the endpoint answers only 200, 401 or 403',
+    ],
+  },
+  {
+    name: 'Endpoints: GET /api/apps/{app_id}/ads-platform/analytics/search-terms',
+    sentences: [
+      'Query: date_range (one of TODAY, YESTERDAY, LAST_7_DAYS, LAST_14_DAYS, LAST_30_DAYS, LAST_90_DAYS, THIS_WEEK_MON_TODAY, THIS_WEEK_SUN_TODAY, LAST_WEEK_MON_SUN, LAST_WEEK_SUN_SAT, LAST_BUSINESS_WEEK, THIS_MONTH, LAST_MONTH; default LAST_30_DAYS), start_date and end_date (YYYY-MM-DD, must be sent together)',
+      'Explicit dates win over date_range',
+      "LAST_7_DAYS, LAST_30_DAYS, LAST_90_DAYS count back from today in the account's time zone and include today; the other presets end yesterday",
+      'Response 200: array of search-term rows, highest impressions first, at most 100, no paging',
+      'Terms are merged from every campaign type; if one read fails the others are still returned with 200 and no indication',
+    ],
+  },
+  {
+    name: 'Endpoints: DELETE /api/apps/{app_id}/ads-platform/campaigns/{campaign_id}',
+    sentences: [
+      'Deletes a campaign permanently and stops serving (pause is the temporary alternative)',
+      "campaign_id is the service's id, not platform_campaign_id",
+      'Response 200: {status} (string naming the action applied)',
+      {
+        text: 'Extra undocumented response fields may appear and must not be relied on',
+        unchecked:
+          'It allows fields that are not described, and advises callers. There is nothing that an answer could get wrong.',
+      },
+    ],
+  },
+  {
+    name: 'Endpoints: PUT /api/apps/{app_id}/entities/{entity_name}/{entity_id}',
+    sentences: [
+      'Merges the sent fields into one record',
+      "Body: flat JSON object using the entity schema's field names",
+      'A field left out keeps its value',
+      'Only fields the schema declares are stored; a misspelled name is dropped without error',
+      'id, created_date, updated_date, created_by, created_by_id are assigned automatically and ignored if sent',
+      "Rejected when the entity's row-level update rule does not cover the record; rejected in full (no field updated) when a field-level rule refuses any sent field",
+      "Triggers the app's webhooks and any automation or workflow listening on the entity",
+      "entity_name must not be User: it does not fail but reads and writes a separate disconnected record set, not the app's real user accounts",
+      'Response 200: the whole updated record',
+    ],
+  },
+  {
+    name: 'Endpoints: GET /api/apps/{app_id}/security/scan',
+    sentences: [
+      'Returns the latest scan (see Security scan)',
+      'Read status before result; they are independent',
+      'Never starts a scan',
+      'result is null on none, and on out_of_date when the last scan came from a different scanner version',
+      'static_code_findings is an empty list unless static_code_enabled is true; dependency_vulnerabilities is empty for a caller outside that rollout; an empty group is not evidence of nothing to find',
+      'Poll while status is pending or scanning',
+      'On out_of_date the findings are a previous snapshot; run a new scan before acting',
+    ],
+  },
+  {
+    name: 'Endpoints: DELETE /api/apps/{app_id}/security/scan/ignore/{fingerprint}',
+    sentences: [
+      'Restores an ignored finding',
+      'fingerprint is a string of 1 to 128 characters',
+      'Response 200: {status} with value ok, also when the fingerprint was not ignored (nothing changes)',
+    ],
+  },
+  {
+    name: 'Endpoints: GET /api/apps/{app_id}/external-auth/connection-config/{integration_type}',
+    sentences: [
+      "Response 200: fields (array of connector field descriptors; empty when the connector needs none) and connection_config (object keyed by field name with the values saved on the app's current connection; empty when no connection)",
+      'The values are sent as connection_config when a connection is started',
+    ],
+  },
+  {
+    name: 'Endpoints: GET /api/apps/{app_id}/analytics/stats/users',
+    sentences: [
+      'Response 200 integers',
+      'active_users: users whose most recent event was in the last 7 days',
+      'live_users: users seen in the last 2 minutes, counted from heartbeats not events',
+      'inactive_7d: most recent event 7 to 30 days ago',
+      'inactive_30d: most recent event more than 30 days ago (events are kept 60 days, so this covers 30 to 60 days; users away longer drop out)',
+      'Each user counts once, in the bucket of the most recent event',
+      'Only events attributed to a user are counted',
+      'A count the service cannot read comes back as 0 with status 200, so a sudden drop to zero may be a read failure',
+    ],
+  },
+  {
+    name: 'Endpoints: POST /api/apps/{app_id}/workflows/{workflow_id}/runs/{run_id}/analyze',
+    sentences: [
+      'No body',
+      'Only for runs with status failed',
+      'The first call generates an explanation with a language model and stores it; later calls for the same run return the stored text',
+      'Response 200: explanation (string), generated_at (ISO 8601 string); both empty when the model is unavailable, so the caller checks explanation is non-empty',
+    ],
+  },
+  {
+    name: 'Endpoints: DELETE /api/app-folders/{folder_id}/items/{app_id}',
+    sentences: [
+      'Removes an app from a folder; the app stays in the workspace',
+      'Removing an app not in the folder succeeds with no change',
+      'Response 200: unlinked (boolean, true), folder_id (string), app_id (string)',
+      'Personal folders belong to their owner; workspace folders can be changed by any editor or higher',
+    ],
+  },
+  {
+    name: 'Endpoints: DELETE /api/apps/{app_id}/testing-agent/flows/{flow_id}',
+    sentences: [
+      'Deletes a test permanently',
+      'Past runs and reports remain and are still returned by the test-run listing',
+      'If the test has a run going, the run is cancelled and its browser session closed first',
+      'Response 200: success (boolean, always true)',
+    ],
+  },
+  {
+    name: 'Endpoints: POST coding-session launch',
+    sentences: [
+      'The method is POST; the path: not shown (only app_id is known as path parameter)',
+      'Header Idempotency-Key (required, string 1 to 200 characters matching ^[A-Za-z0-9_.:-]+$): reuse it with the same runtime inputs on retries; a previously associated client_reference may then be omitted',
+      'prompt: string; required; 1 to 99611 chars; the task to carry out and open a pull request for',
+      'title: string; required; 1 to 200 chars',
+      'existing_branch: string or null; not required; 1 to 255; null creates an isolated branch',
+      'source_ref: string or null; not required; 1 to 255; Git ref a new branch starts from; null = imported base branch',
+      'pull_request_body: string or null; not required; max 20000; Markdown appended to the description',
+      'commit_message: string or null; not required; 1 to 2000; null = generated message',
+      'client_reference: string or null; not required; 1 to 200, pattern ^[A-Za-z0-9_.:-]+$',
+      "expected_repository_full_name: string or null; not required; max 201, pattern ^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$; a mismatch with the app's connected repository refuses the launch before work starts",
+      'Response 200: the Coding session object',
+    ],
+  },
+  {
+    name: 'Endpoints: Other referenced operations',
+    sentences: [
+      "Create campaign, list campaigns, get campaign, pause campaign, resume campaign, launch readiness, generate assets, scan tracking, list conversion actions, send chat message, list workflows, list runs, list entity records, ignore a finding, run a security scan, list folders, list test runs, start a connection, get a coding session's open question: paths and shapes: not shown",
+    ],
+  },
+  {
+    name: 'Authentication',
+    sentences: [
+      'Two credential forms appear',
+      'Personal access token: header Authorization: Bearer <ACCESS_TOKEN>; agent webhook update, members list, connector fields, folder item removal, test deletion, security-finding restore, coding-session launch',
+      'Personal API key: header api_key: <API_KEY>; advertising endpoints, entity update, security scan read, workflow analysis, user stats',
+      'A personal access token has a permission, read_only or full_access',
+      'A full-access token can call every operation; a read-only token can call only operations listing read_only; anything else returns 403 with code read_only_credential_route_not_allowed',
+      'For agent endpoints the token must reach the agent (all apps and agents, or this agent chosen specifically)',
+      'Most need full access; a read-only token works only with the conversation read',
+      'A personal token acts as its owner, so the caller sees their own conversation and memories with the agent',
+      'Webhook update requires the token/key owner to be an editor of the agent',
+      'Read-only keys and workspace API keys are refused',
+      'Workspace API keys are not accepted by agent endpoints, webhook update, campaign deletion (403), or test deletion',
+      'Test deletion needs a key of a user with editor access to the app',
+      'A token limited to selected apps can use only those apps; any other app ID returns 404 on folder item removal',
+      'Account API keys are being replaced by personal access tokens: creating or viewing one is no longer possible since 15 October 2026 and existing keys are being switched off gradually; the api_key header is to be replaced by the bearer header',
+      "A token is created in the agent's developer settings (create access token)",
+      { text: 'How a personal API key is created: not shown', unchecked: leavesOpen },
+      'Deliveries to a webhook are signed with an HMAC-SHA256 of the body in X-Service-Signature when has_secret is true',
+    ],
+  },
+  {
+    name: 'Events',
+    sentences: [
+      'Agent webhooks deliver these events to target_url',
+      'message.created: a message is added to a conversation',
+      'message.completed: the agent finishes a reply',
+      'A webhook subscribes to one or more of them via events',
+      'After 20 consecutive failed deliveries the webhook is turned off and disabled_at is set',
+      'Each attempt updates last_trigger_time and, on failure, last_error',
+      "Entity updates also trigger the app's own webhooks and listening automations",
+      { text: 'The payload shape of a delivery: not shown', unchecked: leavesOpen },
+      { text: 'Retry schedule and delivery time-out: not shown', unchecked: leavesOpen },
+    ],
+  },
+  {
+    name: 'Errors',
+    sentences: [
+      'Validation failures (422) return {detail: [{loc, msg, type}]} where loc is an array of string or integer, msg a string, type a string',
+      'Webhook update: 400; agent_id belongs to an app that is not an agent',
+      'Webhook update: 401; missing or invalid credentials',
+      'Webhook update: 402; agent webhooks need a higher plan tier',
+      'Webhook update: 403; not an editor of the agent, viewer in its workspace, read-only key, or workspace key',
+      'Webhook update: 404; agent or webhook not found',
+      'Webhook update: 422; validation error',
+      'Webhook update: 429; rate limit exceeded',
+      'Launch campaign: 400; Performance Max without logo_url; budget outside range; business name too long; EU reach without declaration; nothing is created',
+      'Launch campaign: 409; workspace or account on billing hold (fix billing, then retry); campaign already launched from this draft (retry creates no second one); request to the ad platform timed out after being sent (campaign may be live and spending: do not retry, read the campaign list first)',
+      'Search terms: 400; only one of start_date/end_date sent, or start_date after end_date',
+      'Analyze run: 400; run status is not failed',
+      'Delete campaign: 403; workspace API key',
+      'Delete campaign: 409; request to the ad platform timed out after being sent; the change may or may not have been applied; read the campaign before retrying',
+      "Folder item removal: 404; code folder_not_found for a missing folder or another user's personal folder; also for an app ID outside a limited token's apps",
+      'Any read-only token on a full-access operation: 403; code read_only_credential_route_not_allowed',
+      'Security scan, assets without campaign_id: 401, 403; credential problems (these and 200 are the only statuses)',
+      { text: 'Other causes of a 409 on launch: not shown', unchecked: leavesOpen },
+      { text: 'Status code of the refusal when the payment provider is unreachable: not shown', unchecked: leavesOpen },
+      {
+        text: 'Status of refusals by role (folder change) and by row-level or field-level rules (entity update): not shown',
+        unchecked: leavesOpen,
+      },
+      { text: 'Body shape of error responses other than 422: not shown', unchecked: leavesOpen },
+    ],
+  },
+  {
+    name: 'Limits',
+    sentences: [
+      'Webhook update: 100 requests per minute',
+      'Members list: 30 requests per minute; a signed-in session has its own limit and all personal tokens of the workspace share one; some workspaces differ',
+      'Connector fields: 150 requests per minute per caller; some workspaces differ',
+      'Analyze failed run: 5 requests per minute',
+      'Folder item removal: 600 requests per minute; a signed-in session has its own limit and all personal tokens of the workspace share one; some workspaces differ',
+      'Test deletion: 300 requests per minute per caller for each app; some workspaces differ',
+    ],
+  },
+  {
+    name: 'Limits: data bounds',
+    sentences: [
+      'webhook consecutive failures before turn-off: 20',
+      'last_error response_body: up to 512 bytes',
+      'members list page_size: 1 to 100, default 50',
+      'members search / each search term / cursor: max 256 characters; up to 200 search terms',
+      'members roles filter: max 20 items; invite_statuses max 3',
+      'search themes: at most 10, each at most 80 characters',
+      'search-term report: at most 100 rows',
+      'asset library: at most 5,000 most recent',
+      'geo search results: 1 to 100',
+      'live user window: 2 minutes',
+      'analytics event retention: 60 days',
+      'tracking-scan wiring retries: up to 4, about 1 second apart',
+      'coding session summary: up to 10,000 characters',
+      'coding session fields: see the launch table',
+      { text: 'Rate limits of operations not listed here: not shown', unchecked: leavesOpen },
+      {
+        text: 'Bounds of the launch budget (per currency and campaign type) and of the business-name length: not shown',
+        unchecked: leavesOpen,
+      },
+    ],
+  },
+  {
+    name: 'Versioning',
+    sentences: [
+      'The API is in beta; endpoints, fields and behavior may change, and production dependence is discouraged',
+      'The machine-readable description of the app-management API carries version 1.0.0',
+      { text: 'The versioning scheme for paths, headers or deprecation: not shown', unchecked: leavesOpen },
+    ],
+  },
+];
