@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page, Route } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../harness/ports.ts';
@@ -94,6 +95,9 @@ async function launch(prompt: string, more: object = {}): Promise<{ path: string
   return { path: `${sessions}/${id}`, page: `${url}/editor/${appId}/sessions/${id}` };
 }
 
+/** An account can sign in once every five seconds. */
+const betweenSignInsMs = 5_100;
+
 const askCurrency = 'Print prices with their currency.';
 const askApproval = 'Delete the prices that nothing uses.';
 
@@ -118,6 +122,16 @@ const failure = (page: Page, text: string) => page.locator('#answer-error', { ha
 const hasFocus = (page: Page, selector: string) =>
   expect.poll(() => page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)).toBe(true);
 
+/** A failure says what the form says, such as that the sign-in comes too soon after another one. */
+async function signInOnPage(page: Page) {
+  await enter(page, 'E-mail address', person.email);
+  await enter(page, 'Password', person.password);
+  await button(page, 'Sign in').click();
+  const form = page.locator('#sign-in');
+  const read = async () => ((await form.isVisible()) ? form.locator('.error').innerText() : 'signed in');
+  await expect.poll(read, { timeout: 30_000 }).toBe('signed in');
+}
+
 /** Keeps the page from following the session, as a broken connection would. */
 const breakStream = async (page: Page) => {
   await page.route('**/events', (route) => route.abort());
@@ -138,9 +152,7 @@ describe('the page of a session', () => {
     await visit(link, async (page) => {
       await page.getByRole('heading', { name: 'Sign in to see this session' }).waitFor();
       await expectGoodPage(page, 'session-sign-in');
-      await enter(page, 'E-mail address', person.email);
-      await enter(page, 'Password', person.password);
-      await button(page, 'Sign in').click();
+      await signInOnPage(page);
       await badge(page, 'Queued');
       await page.getByRole('heading', { name: '<img src=x onerror=alert(1)>' }).waitFor();
       expect(await page.title()).toBe('Queued: <img src=x onerror=alert(1)>');
@@ -455,7 +467,9 @@ describe('an answer that is not accepted', () => {
   it('can be sent after signing in again, and keeps what was typed', async () => {
     const { page: link } = await launch(askCurrency);
     const { email, password } = person;
+    await sleep(betweenSignInsMs);
     const again = await call(url, 'POST', '/api/auth/sign-in', { body: { email, password } });
+    expect(again.status, again.text).toBe(200);
     const secondCookie = toCookie(again.headers);
     await visit(
       link,
@@ -470,9 +484,8 @@ describe('an answer that is not accepted', () => {
         await see(page, 'Your sign-in has expired. Your answer was not accepted. Sign in, then send it again.');
         await expectGoodInBothSchemes(page, 'expired');
         await page.unroute('**/events');
-        await enter(page, 'E-mail address', email);
-        await enter(page, 'Password', password);
-        await button(page, 'Sign in').click();
+        await sleep(betweenSignInsMs);
+        await signInOnPage(page);
         await question(page);
         await button(page, 'Send').click();
         await outcome(page, 'Your answer was sent: Pound sterling.');

@@ -47,18 +47,18 @@ auth.onChange((now) => {
 
 // ---- views
 
-/** What is said once the next view is open. */
-let message = '';
+/** What is said in the view that the form left for, until another view is opened. */
+let said = { hash: '', message: '' };
 
 addEventListener('hashchange', () => {
-  say(message);
-  message = '';
+  say(location.hash === said.hash ? said.message : '');
+  if (location.hash !== said.hash) said = { hash: '', message: '' };
   void open();
 });
 
 /** Opens a view in the place of this one, to which nobody goes back. */
-function leaveFor(hash, said) {
-  message = said;
+function leaveFor(hash, message) {
+  said = { hash, message };
   location.replace(hash);
 }
 
