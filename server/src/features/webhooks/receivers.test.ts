@@ -1,13 +1,15 @@
 // Tests the example receivers in docs/guides/receivers, each in its own process, with real deliveries.
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Received, receive } from '../../../../docs/guides/receivers/missing.ts';
+import { freePort } from '../../../../harness/ports.ts';
 import type { ReceivedRequest } from '../../../../sandbox/src/webhook-endpoint.ts';
-import { runRecipe } from '../../../test/support/recipe.ts';
+import { runRecipe, startRecipe } from '../../../test/support/recipe.ts';
 import { messageEvent, startWebhookScene, type TestWebhook } from '../../../test/support/webhook-receiver.ts';
 import { newSecret } from './signing.ts';
 
@@ -119,6 +121,76 @@ describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
     const after = await delivered(webhook);
     expect(await verdict(secret, after)).toBe('genuine');
     expect(await verdict(webhook.secret, after)).toBe('webhook-signature does not match');
+  });
+});
+
+describe('receive.ts', () => {
+  const file = join(folder, 'deliveries.txt');
+
+  /** Starts the receiver on a free port. `lines` is what it has printed since. */
+  async function startReceiver(secret: string) {
+    const port = await freePort();
+    const child = startRecipe('receive.ts', [String(port), file], { WEBHOOK_SECRET: secret });
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (printed += text));
+    await expect.poll(() => printed).toContain('listening');
+    return {
+      lines: () => printed.split('\n').slice(1, -1),
+      kill: async () => {
+        child.kill('SIGKILL');
+        await once(child, 'close');
+      },
+      async send({ headers, body }: ReceivedRequest, changes: object = {}) {
+        const { host, connection, 'content-length': length, 'transfer-encoding': encoding, ...sent } = headers;
+        const init = { method: 'POST', headers: { ...sent, ...changes } as Record<string, string>, body };
+        return (await fetch(`http://127.0.0.1:${port}/`, init)).status;
+      },
+    };
+  }
+
+  it('stores each delivery once before it answers, also over a crash, and says which number it waits for', async () => {
+    const webhook = await createWebhook();
+    await webhook.publishEvents(4);
+    await expect.poll(() => webhook.received().length).toBe(4);
+    const inOrder = webhook
+      .received()
+      .sort((a, b) => Number(a.headers['x-service-sequence']) - Number(b.headers['x-service-sequence']));
+    const [first, second, third, fourth] = inOrder as [
+      ReceivedRequest,
+      ReceivedRequest,
+      ReceivedRequest,
+      ReceivedRequest,
+    ];
+    const before = await startReceiver(webhook.secret);
+    expect(await before.send(first, { 'webhook-signature': 'v1,wrong' })).toBe(400);
+    expect(await before.send(first)).toBe(204);
+    expect(await before.send(third)).toBe(204);
+    expect(await before.send(third)).toBe(204);
+    expect(before.lines()).toEqual([
+      'refused: webhook-signature does not match',
+      'message.created 1',
+      'message.created 3, waiting for 2',
+      `repeated: ${third.headers['x-service-delivery']}`,
+    ]);
+    await before.kill();
+    appendFileSync(file, '2 a-delivery-that-was-cut-off {"id"');
+
+    const after = await startReceiver(webhook.secret);
+    expect(await after.send(fourth)).toBe(204);
+    expect(await after.send(second)).toBe(204);
+    expect(await after.send(first)).toBe(204);
+    expect(after.lines()).toEqual([
+      'message.created 4, waiting for 2',
+      'message.created 2',
+      `repeated: ${first.headers['x-service-delivery']}`,
+    ]);
+    await after.kill();
+    const stored = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+    expect(stored).toEqual(
+      [first, third, fourth, second].map(
+        ({ headers, body }) => `${headers['x-service-sequence']} ${headers['x-service-delivery']} ${body}`,
+      ),
+    );
   });
 });
 
