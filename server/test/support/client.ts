@@ -63,13 +63,13 @@ export interface EventStream {
   close(): void;
 }
 
-/** Requests an event stream and reads it as it arrives. */
+/** Requests an event stream and reads it as it arrives. With a body it posts. */
 export function stream(base: string, path: string, options: CallOptions): Promise<EventStream> {
   const { promise, resolve, reject } = Promise.withResolvers<EventStream>();
   const payload = toPayload(options.body);
   const headers = { accept: 'text/event-stream', ...toHeaders(options, payload) };
   const { hostname, port } = new URL(base);
-  const outgoing = request({ method: 'POST', hostname, port, path, headers }, (incoming) => {
+  const outgoing = request({ method: payload ? 'POST' : 'GET', hostname, port, path, headers }, (incoming) => {
     const events: StreamedEvent[] = [];
     const waiters = new Set<() => void>();
     const ended = Promise.withResolvers<void>();

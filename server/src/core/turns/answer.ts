@@ -7,7 +7,7 @@ import type { Db } from '../../tables.ts';
 import type { Source } from '../streams/reader.ts';
 import { answerWithEvents, ping, type StreamEvent, type Streams, writeEvent } from '../streams/streams.ts';
 import { toTurnTopic } from './delta-writer.ts';
-import type { Delta, FindProgress, StreamPosition, TurnKey } from './deltas.ts';
+import type { Delta, FindProgress, StreamPosition, TurnKey, TurnProgress } from './deltas.ts';
 
 /**
  * The final events of a turn that has ended. The last event's data is the response to a request without a stream. If
@@ -102,11 +102,9 @@ async function* followTurn<Body>(
   let position = from ?? startPosition;
   if (created !== undefined) yield { ...created, position: startPosition };
   function* present(item: TurnItem): Generator<FollowedEvent> {
-    // The turn is being run again, so the deltas sent so far are void.
-    const isReset = item.delta === undefined && position.claim !== 0 && position.seq > 0;
+    const event = toItemEvent(item, position);
     position = item.position;
-    if (item.delta !== undefined) yield { ...toTurnEvent(item.delta), position };
-    else if (isReset) yield { event: 'message.reset', position, data: {} };
+    if (event !== undefined) yield { ...event, position };
   }
   const following = { from: position, maxMs: maxWaitMs, held, closed };
   const end = yield* streams.follow(toSource(followed), following, present);
@@ -117,9 +115,23 @@ async function* followTurn<Body>(
 }
 
 /** A delta, or, without one, the beginning of a run of the turn. */
-interface TurnItem {
+export interface TurnItem {
   readonly position: StreamPosition;
   readonly delta?: Delta;
+}
+
+/** The items after a position, read by `findProgress`. */
+export function toTurnItems({ claims, deltas }: TurnProgress, from: StreamPosition): TurnItem[] {
+  const begun = claims === from.claim ? [] : [{ position: { claim: claims, seq: 0 } }];
+  return [...begun, ...deltas.map(({ seq, delta }) => ({ position: { claim: claims, seq }, delta }))];
+}
+
+/** The event of an item for a follower at `last`. Undefined if the follower need not be told. */
+export function toItemEvent({ delta }: TurnItem, last: StreamPosition): StreamEvent | undefined {
+  if (delta !== undefined) return toTurnEvent(delta);
+  // The turn is being run again, so the deltas sent so far are void.
+  const isReset = last.claim !== 0 && last.seq > 0;
+  return isReset ? { event: 'message.reset', data: {} } : undefined;
 }
 
 const toSource = <Body>({
@@ -134,9 +146,8 @@ const toSource = <Body>({
   async read(db, from) {
     const progress = await findProgress(db, turn, from);
     if (progress === undefined) return { items: [], hasMore: false, end: { value: await readEnd(db) } };
-    const { claims, deltas, has_more: hasMore, is_running } = progress;
-    const begun = claims === from.claim ? [] : [{ position: { claim: claims, seq: 0 } }];
-    const items = [...begun, ...deltas.map(({ seq, delta }) => ({ position: { claim: claims, seq }, delta }))];
+    const { has_more: hasMore, is_running } = progress;
+    const items = toTurnItems(progress, from);
     return is_running || hasMore ? { items, hasMore } : { items, hasMore, end: { value: await readEnd(db) } };
   },
 });

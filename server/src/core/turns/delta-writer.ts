@@ -24,12 +24,13 @@ const batchMs = 150;
 
 /**
  * Stores deltas a few times a second, and wakes the processes that stream them. If storing fails, the turn still
- * continues, and callers receive the reply once it is complete.
+ * continues, and callers receive the reply once it is complete. `topics` are the wake-ups of those who follow the turn.
  */
 export function writeDeltas(
   db: AnyDb,
   { wake, clock }: DeltaWriterDeps,
   turn: TurnKey & { readonly claims: number },
+  topics: readonly string[] = [toTurnTopic(turn.id)],
 ): DeltaWriter {
   const ended = new AbortController();
   const waiting: Delta[] = [];
@@ -41,7 +42,7 @@ export function writeDeltas(
     const deltas = waiting.splice(0);
     await insertDeltas(db, turn, seq, toStorable(deltas), clock.now());
     seq += deltas.length;
-    wake.notify(toTurnTopic(turn.id));
+    for (const topic of topics) wake.notify(topic);
   };
   const next = () => {
     writing ??= write()

@@ -20,7 +20,7 @@ export interface ChatAnswerDeps extends ChatDeps {
 
 type ChatTurnBody = z.input<typeof ChatTurn>;
 
-const findProgress = prepareFindProgress('chat_turns');
+export const findProgress = prepareFindProgress('chat_turns');
 
 export const createTurnKind = (deps: ChatAnswerDeps): TurnKind<TurnRow, AppAccess, ChatTurnBody> => ({
   maxWaitMs: 10 * 60 * 1000,
@@ -40,7 +40,8 @@ export const createTurnKind = (deps: ChatAnswerDeps): TurnKind<TurnRow, AppAcces
   readEnd: (db, access, turnId) => readEnd(db, access, turnId, deps.addresses),
 });
 
-async function readEnd(
+/** The events that end a turn, for everybody who follows it. */
+export async function readEnd(
   db: Db,
   access: AppAccess,
   turnId: string,

@@ -166,6 +166,7 @@ describe('sendChatMessage', () => {
       for (const [method, path] of [
         ['POST', 'message'],
         ['GET', 'full-conversation'],
+        ['GET', 'events'],
         ['POST', 'stop'],
       ] as const) {
         const got = await world.call(method, `/api/apps/${app.id}/chat/${path}`, { as: token, body: { content: 'x' } });

@@ -10,7 +10,7 @@ import { newId } from '../../kit/ids.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { stopTurn } from './end.ts';
-import { insertMessage, toChatKey } from './store/messages.ts';
+import { insertMessage, toChatKey, toChatTopic } from './store/messages.ts';
 import { findRunningTurn, insertTurn, type TurnRow } from './store/turns.ts';
 
 /** The name of both the turn queue's table and its wake-up topic. */
@@ -37,7 +37,10 @@ export function startTurn(
     const id = newId();
     const turn = await insertTurn(db, access, id, now);
     await insertMessage(db, turn, { id, role: 'user', content, file_urls }, now);
-    afterCommit(db, () => wake.notify(turnQueue));
+    afterCommit(db, () => {
+      wake.notify(turnQueue);
+      wake.notify(toChatTopic(chat.app_id));
+    });
     return turn;
   });
 }

@@ -14,7 +14,7 @@ import { computeCredits, refundSteps, toSpend } from './costs.ts';
 import { readHistory } from './history.ts';
 import { buildPrompt } from './prompt.ts';
 import { type Reply, type StepRecord, shortenReply, sumUsage, toReply, toShownReply } from './step.ts';
-import { insertMessage } from './store/messages.ts';
+import { insertMessage, toChatTopic } from './store/messages.ts';
 import { listSteps, type StepRow } from './store/steps.ts';
 import { lockClaimedTurn, lockRunningTurn, saveTurnEnd, type TurnRow } from './store/turns.ts';
 
@@ -166,5 +166,8 @@ export async function writeEnd(
   if (note !== null) await insertMessage(db, turn, { id: newId(), role: 'system', content: note }, now);
   const error = { error_source: failure?.source ?? null, error_message: failure?.message ?? null };
   await saveTurnEnd(db, turn, { ended_date: now, ...error });
-  afterCommit(db, () => wake.notify(toTurnTopic(turn.id)));
+  afterCommit(db, () => {
+    wake.notify(toTurnTopic(turn.id));
+    wake.notify(toChatTopic(turn.app_id));
+  });
 }

@@ -22,6 +22,7 @@ import {
   presentMessage,
 } from './contract.ts';
 import type { AppSchemas } from './draft.ts';
+import { followChat, followSeconds } from './follow.ts';
 import { answerHeldRule } from './held-rules.ts';
 import { findHeldRule, listHeldRules } from './store/held-rules.ts';
 import { listMessages, toChatKey } from './store/messages.ts';
@@ -38,8 +39,34 @@ const turnStream = media('text/event-stream', 'The turn as it runs', {
     'Server-sent events with an `id` for `Last-Event-ID`. `message.created` and `message.completed` contain a message, `message.delta` a text to append (`{"text": "…"}`), `tool_call` a tool call, and `error` a problem. `message.reset` means that the deltas so far must be discarded. `turn.completed` contains the same object as a response without a stream.',
 });
 
+const chatStream = media('text/event-stream', 'The turns of the app', {
+  type: 'string',
+  description:
+    "Server-sent events with an `id` for `Last-Event-ID`. `app.changed` contains the app's `revision`; the stream begins with it. `turn.started` contains the `turn_id`. Then follow the events of the turn as in `sendChatMessage`, from `message.created` to `turn.completed`.",
+});
+
 export const chatRoutes = (deps: ChatRouteDeps): Route[] => [
   sendChatMessage(deps),
+  route({
+    name: 'followChat',
+    method: 'GET',
+    path: '/api/apps/{app_id}/chat/events',
+    summary: "Follow all turns of an app's chat, and its revisions, as a stream of events",
+    description:
+      'Begins with the running turn, if there is one, or after `Last-Event-ID`. Ends after 30 minutes; to continue, send the last `id` that you received.',
+    credentials: readCredentials,
+    access: builtAppAs('editor'),
+    limit: perMinute(60, 'caller'),
+    work: 'outside',
+    heldSeconds: followSeconds,
+    answers: { 200: chatStream },
+    refusals: [
+      { status: 422, code: 'validation' },
+      { status: 429, code: 'too_many_streams' },
+    ],
+    handle: ({ db, access, headers, held }) =>
+      followChat(db, deps, access, { lastEventId: headers['last-event-id'], held }),
+  }),
   route({
     name: 'getChat',
     method: 'GET',

@@ -2,7 +2,7 @@
 // turn lands. If another worker has already started the turn, it continues after the last recorded step.
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { writeDeltas } from '../../core/turns/delta-writer.ts';
+import { toTurnTopic, writeDeltas } from '../../core/turns/delta-writer.ts';
 import type { ToolCall } from '../../core/turns/deltas.ts';
 import {
   type Agent,
@@ -37,6 +37,7 @@ import { accessLost, type LandingDeps, landTurn } from './landing.ts';
 import { buildPrompt, tools } from './prompt.ts';
 import { createReplyWriter, type ReplyWriter } from './reply-writer.ts';
 import { isComplete, isFinish, type StepRecord } from './step.ts';
+import { toChatTopic } from './store/messages.ts';
 import { insertStep, listSteps, saveStepRecord } from './store/steps.ts';
 import { saveTurnStart, type TurnRow } from './store/turns.ts';
 import type { ToolContext } from './tools/tool.ts';
@@ -86,7 +87,7 @@ async function beginRun(db: Db, deps: TurnRunDeps, turn: TurnRow, signal: AbortS
   });
   const steps = await listSteps(db, turn);
   const records = listRecords(steps);
-  const reply = createReplyWriter(writeDeltas(db, deps, turn));
+  const reply = createReplyWriter(writeDeltas(db, deps, turn, [toTurnTopic(turn.id), toChatTopic(turn.app_id)]));
   for (const record of records) reply.addStep(record); // replaces an earlier run's deltas
   return {
     db,

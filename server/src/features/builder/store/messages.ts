@@ -14,6 +14,9 @@ export interface ChatKey {
 
 export const toChatKey = ({ app }: AppAccess): ChatKey => ({ workspace_id: app.workspace_id, app_id: app.id });
 
+/** The wake-up topic of those who follow all turns of an app. */
+export const toChatTopic = (appId: string): string => `chat:${appId}`;
+
 const selectMessages = (db: Db, { workspace_id, app_id }: ChatKey) =>
   db.selectFrom('chat_messages').where('workspace_id', '=', workspace_id).where('app_id', '=', app_id);
 
