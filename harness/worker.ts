@@ -22,7 +22,12 @@ export async function runDrillWorker({ url, slots, wake, work, onRecovered }: Dr
   if (slot === undefined) process.exit(0);
   void slot.lost.then(() => process.exit(1));
   const { db } = openDatabase({ url, poolSize: 10, applicationName: slot.sessionName });
-  const nothing: BackgroundWork = { queues: [], jobs: [], dispatch: async () => 0 };
+  const nothing: BackgroundWork = {
+    queues: [],
+    jobs: [],
+    dispatch: async () => 0,
+    knownEvents: () => ({ position: undefined, nextMs: undefined }),
+  };
   const working = await startWorker({ ...nothing, ...work }, slot, {
     db,
     wake,

@@ -15,5 +15,5 @@ bus.listen([
     process.stdout.write(`${JSON.stringify({ at, handled: events.map((event) => event.payload.n) })}\n`);
   }),
 ]);
-await runDrillWorker({ url, slots: 1, wake, work: { dispatch: bus.dispatch } });
+await runDrillWorker({ url, slots: 1, wake, work: { dispatch: bus.dispatch, knownEvents: () => bus.known } });
 process.stdout.write('{"working":true}\n');

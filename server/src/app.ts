@@ -81,6 +81,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     queues: [...features.flatMap(({ queues = [] }) => queues), createWarningQueue(gateways.mail.send)],
     jobs: [...features.flatMap(({ jobs = [] }) => jobs), ...coreJobs],
     dispatch: events.dispatch,
+    knownEvents: () => events.known,
     eventNeededIf: features.flatMap(({ eventNeededIf = [] }) => eventNeededIf),
   };
   events.listen(features.flatMap(({ listeners = [] }) => listeners));

@@ -916,6 +916,7 @@ export interface Tables {
     failures: Generated<number>;
     failure: string | null;
     retry_at: Date | null;
+    changed_in: string | null;
   };
   folder_items: {
     workspace_id: string;

@@ -68,8 +68,11 @@ export function openInfrastructure(config: Config, deps: AppDeps, listQueues: ()
   });
   const reserved = openDatabase<Tables>({ ...connection, poolSize: reservedConnections });
   const wake = openWakeUps(config.REDIS_URL, config.REDIS_PREFIX);
-  const events = eventBus<Events, Db>(wake, (event, error) =>
-    log.error({ event: event.name, event_id: event.id, error: describeError(error) }, 'event listener failed'),
+  const events = eventBus<Events, Db>(
+    wake,
+    (event, error) =>
+      log.error({ event: event.name, event_id: event.id, error: describeError(error) }, 'event listener failed'),
+    { onMissed: (count) => metrics.countMissed('events', count) },
   );
   const jq = openJq();
   return {

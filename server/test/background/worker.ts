@@ -34,7 +34,8 @@ void slot.lost.then((reason) => {
   process.exit(1);
 });
 const { db } = openDatabase({ url, poolSize: 5, applicationName: slot.sessionName });
-const running = await startWorker({ queues: [jobs], jobs: [], dispatch: async () => 0 }, slot, {
+const knownEvents = () => ({ position: undefined, nextMs: undefined });
+const running = await startWorker({ queues: [jobs], jobs: [], dispatch: async () => 0, knownEvents }, slot, {
   db,
   clock: systemClock,
   wake: openWakeUps('redis://127.0.0.1:1', 'none:'),

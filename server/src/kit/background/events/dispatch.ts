@@ -3,18 +3,31 @@
 // are handled in log order. If a listener throws or crashes the worker, the offending event is retried separately, and
 // all other events are still handled.
 import { type CompiledQuery, sql } from 'kysely';
-import { type AnyDb, prepared, transaction } from '../../db/database.ts';
+import { type AnyDb, afterCommit, prepared, transaction, transactionOf } from '../../db/database.ts';
 import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
-import { sendTogether, sendWithCommit } from '../../db/send.ts';
+import { sendTogether, sendWithCommit, sendWithCommitForRows } from '../../db/send.ts';
 import { toErrorText } from '../error-text.ts';
 import { planForQueues } from '../queues/claim.ts';
+import {
+  createLogReader,
+  fromIdMs,
+  type Log,
+  type LogReader,
+  type LogReaderOptions,
+  type LogTurn,
+  logDueInMs,
+  planForLog,
+  selectWaitingChanges,
+  toColumns,
+} from '../queues/logs.ts';
 import type { RunningQueue } from '../queues/run.ts';
 
 // A batch's round trips, on one connection:
 //
-//   1  begin; lock the dispatch; read the number of unfinished batches; list pending events
+//   1  begin; lock the dispatch; look at what changed; read the number of unfinished batches; list pending events
 //   2  count this batch as unfinished; run the listeners' reads
-//   3  the listeners' writes; mark the events as dispatched; reset the number of unfinished batches; commit
+//   3  the listeners' writes; mark the events as dispatched; reset the number of unfinished batches; find the floors of
+//      the workspaces that were visited (queues/logs.ts); commit
 //
 // If a listener inserts rows into a queue, round trip 3 also claims them, so this process runs them immediately
 // (`RunningQueue.claimWithCommit`).
@@ -57,6 +70,7 @@ export interface DispatchDeps {
   readonly queues: RunningQueues;
   readonly onFailure: (event: Event, error: unknown) => void;
   readonly pace: DispatchPace;
+  readonly reader: LogReader;
 }
 
 /** The dispatcher's state between batches. */
@@ -96,16 +110,32 @@ export const fullBatch = maxOfOwner.bytes / maxPayloadBytes;
  *                                are handled, 3 crashes three more workers and is retried later, 4 and 5 are handled
  */
 export async function dispatch(deps: DispatchDeps): Promise<number> {
+  const { reader } = deps;
+  try {
+    for (;;) {
+      await reader.lookAtAllIfDue(deps.db);
+      const turn = reader.begin(maxBatch.owners);
+      const handled = await dispatchTurn(deps, turn);
+      if (handled !== 'outdated') return handled;
+    }
+  } catch (error) {
+    reader.forget();
+    throw error;
+  }
+}
+
+async function dispatchTurn(deps: DispatchDeps, turn: LogTurn): Promise<number | 'outdated'> {
   const startedAt = performance.now();
   try {
-    const handled = await handleBatch(deps);
-    if (handled === 'crashes') return handleEach(deps);
+    const handled = await handleBatch(deps, turn);
+    if (handled === 'outdated') return handled;
+    if (handled === 'crashes') return handleEach(deps, turn);
     adaptPace(deps.pace, handled, performance.now() - startedAt);
     return handled;
   } catch (error) {
     // If the database was unavailable, the events were not the cause. A batch that timed out would time out again.
     if (classifyFailure(error) !== undefined && !isStatementTimeout(error)) throw error;
-    return handleEach(deps);
+    return handleEach(deps, turn);
   }
 }
 
@@ -120,69 +150,90 @@ function adaptPace(pace: DispatchPace, handled: number, ms: number): void {
 const isWaiting = 'dispatched_at is null and retry_at is null';
 const isToRetry = 'dispatched_at is null and retry_at <= statement_timestamp()';
 
-/** SQL for polling. Evaluates to 0 if there are events to dispatch, and to null otherwise. */
-export const eventsDueInMs = `case when exists (select 1 from events where ${isWaiting})
-  or exists (select 1 from events where ${isToRetry}) then 0 end`;
-
 const payloadBytes = `case when pg_column_size(payload) > ${maxPlainBytes} then ${maxPayloadBytes} else pg_column_size(payload) end`;
+
 // The event's workspace, or '-' if it has none. Must match the expression in the index events_waiting_by_owner.
 const ownerSql = `(coalesce(payload ->> 'workspace_id', '-') collate "C")`;
+
+const selectFirst = (found: string, condition: string) =>
+  `select ${found} from events where ${isWaiting} and ${condition} order by ${ownerSql}, id limit 1`;
 const selectOwnerAfter = (previous: string) =>
-  `select ${ownerSql} as owner, occurred_at from events where ${isWaiting} and ${ownerSql} > ${previous}
-   order by ${ownerSql}, id limit 1`;
+  selectFirst(`${ownerSql} as owner, id, occurred_at`, `${ownerSql} > ${previous}`);
+
+/** Jumps from one owner to the next in the index, so its cost does not depend on the length of the backlogs. */
+const ownersSql = `owners as (
+    (${selectOwnerAfter("''")})
+    union all
+    select next.owner, next.id, next.occurred_at from owners, lateral (${selectOwnerAfter('owners.owner')}) next)`;
+
+const eventLog: Log = {
+  name: 'events',
+  owner: ownerSql,
+  isWaiting: 'coalesce(dispatched_at, retry_at) is null',
+  owners: ownersSql,
+  findFirst: (owner, fromId) => `(${selectFirst('id', `${ownerSql} = ${owner} and id >= ${fromId}`)})`,
+};
+
+/** Creates what a process remembers of the pending events. */
+export const createEventReader = (options: LogReaderOptions = {}): LogReader => createLogReader(eventLog, options);
+
+/** SQL for polling. Evaluates to 0 if there may be events to dispatch, and to null otherwise. */
+export const eventsDueInMs = (known: string): string =>
+  `coalesce(${logDueInMs(eventLog, known)}, case when exists (select 1 from events where ${isToRetry}) then 0 end)`;
 
 /** SQL for the publication time of the longest-waiting event. */
-export const oldestWaitingEvent = `(with recursive owners as (
-     (${selectOwnerAfter("''")})
-     union all
-     select next.owner, next.occurred_at from owners, lateral (${selectOwnerAfter('owners.owner')}) next)
-   select min(occurred_at) from owners)`;
+export const oldestWaitingEvent = `(with recursive ${ownersSql} select min(occurred_at) from owners)`;
 
-interface Pending extends Event {
-  /** The owner after which the next batch continues, or '' if it starts from the beginning. */
-  readonly next_after: string;
-}
+type PendingValues = readonly [
+  eventsOfOwner: number,
+  needsLock: boolean,
+  owners: readonly string[],
+  floors: readonly number[],
+  xmax: string,
+  xip: readonly string[],
+];
 
-// Lists up to $1 events per owner, starting after the previous batch's last owner, and events to retry. Every owner
-// that fits gets at least one event. `owners` jumps from one owner to the next in the index, so the cost does not
-// depend on the length of the backlogs. If $2 is true and the lock was not acquired, lists nothing.
-const listPending = prepared<Pending, [eventsOfOwner: number, needsLock: boolean]>(
+// Lists up to $1 events of each of the owners in $3, from their floors on, and of those with new events, and events to
+// retry. Every owner that fits gets at least one event. If $2 is true and the lock was not acquired, lists nothing.
+const listPending = prepared<Event, PendingValues>(
   'list pending events',
-  `/* service */ with recursive start as (
-     select coalesce((select started_after from event_dispatch_state,
-       lateral (${selectOwnerAfter('started_after')}) further), '') as after
-     where not $2 or current_setting('plinth.may_dispatch', true) = 'true'),
-   owners as (
-     (select first.owner, 1 as step from start, lateral (${selectOwnerAfter('start.after')}) first)
+  `/* service */ with start as (select where not $2 or current_setting('plinth.may_dispatch', true) = 'true'),
+   known as materialized (select owner collate "C" as owner, floor from unnest($3::text[], $4::float8[]) u(owner, floor)),
+   became as materialized (
+     select owner, min(floor) as floor from (${selectWaitingChanges(eventLog, '$5', '$6')}) changed group by owner),
+   visited as materialized (
+     select owner, least(known.floor, became.floor) as floor from start, known left join became using (owner)
      union all
-     select next.owner, owners.step + 1 from owners, lateral (${selectOwnerAfter('owners.owner')}) next
-     where owners.step < ${maxBatch.owners}),
+     (select became.* from start, became where owner not in (select owner from known) limit ${maxBatch.owners})),
    pending as (
-     select owners.owner, waiting.* from owners, lateral (
-       select * from events where ${isWaiting} and ${ownerSql} = owners.owner order by id
-       limit least($1, greatest(${minOfOwnerRead}, ${2 * maxBatch.events} / (select count(*) from owners)))) waiting
+     select visited.owner, waiting.* from visited, lateral (
+       select id, name, payload, occurred_at from events
+       where ${isWaiting} and ${ownerSql} = visited.owner and id >= ${fromIdMs('visited.floor')} order by ${ownerSql}, id
+       limit least($1, greatest(${minOfOwnerRead}, ${2 * maxBatch.events} / (select count(*) from visited)))) waiting
      union all
-     (select ${ownerSql}, events.* from start, events where ${isToRetry} order by retry_at limit $1)),
+     (select ${ownerSql}, id, name, payload, occurred_at from start, events where ${isToRetry} order by retry_at limit $1)),
    in_turn as (
      select *, row_number() over of_owner as turn, sum(${payloadBytes}) over of_owner - ${payloadBytes} as bytes_before
      from pending window of_owner as (partition by owner order by id)),
    fitting as (
      select *, sum(${payloadBytes}) over (order by turn, id) - ${payloadBytes} as batch_bytes_before from in_turn
      where bytes_before < ${maxOfOwner.bytes})
-   select id, name, payload, occurred_at,
-     coalesce((select max(owner) from owners having count(*) = ${maxBatch.owners}), '') as next_after from (
+   select id, name, payload, occurred_at from (
      select * from fitting where batch_bytes_before < ${maxBatch.bytes} order by turn, id limit ${maxBatch.events}) batch
    order by id`,
 );
+
+const listPendingOf = ({ visited, position }: LogTurn, eventsOfOwner: number, needsLock: boolean) =>
+  listPending.query(eventsOfOwner, needsLock, ...toColumns(visited), position.xmax, position.xip);
 
 // ---- a batch
 
 // A setting records whether the lock was acquired, so statements sent in the same round trip can check it.
 // `planForQueues` makes PostgreSQL reuse plans, because planning a batch's statements takes longer than running them.
-const tryLockDispatch = prepared<object, []>(
+const tryLockDispatch = prepared<{ is_locked: boolean }, []>(
   'lock event dispatch',
-  `select ${planForQueues},
-     set_config('plinth.may_dispatch', pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0))::text, true)`,
+  `select ${planForQueues}, set_config('plinth.may_dispatch',
+     pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0))::text, true) = 'true' as is_locked`,
 );
 // Unfinished batches are counted in a sequence, because a rollback does not undo `setval`. If the count is not 0 when a
 // batch starts, the previous worker crashed.
@@ -198,29 +249,33 @@ const markDispatched = prepared<object, [readonly string[]]>(
   'mark events dispatched',
   '/* service */ update events set dispatched_at = statement_timestamp() where id = any($1::uuid[])',
 );
-// Committed with the batch, so after a crash the next batch has the same owners.
-const startNextAfter = prepared<object, [owner: string]>(
-  'set the start of the next event batch',
-  '/* service */ update event_dispatch_state set started_after = $1 where started_after <> $1',
-);
-
-/** Returns how many events were handled, or 'crashes' if several batches in a row have crashed their worker. */
-const handleBatch = (deps: DispatchDeps): Promise<number | 'crashes'> =>
+/**
+ * Returns how many events were handled; 'crashes' if several batches in a row have crashed their worker; or 'outdated' if
+ * other workers have handled the events of all owners that were visited, and there may be others.
+ */
+const handleBatch = (deps: DispatchDeps, turn: LogTurn): Promise<number | 'crashes' | 'outdated'> =>
   transaction(deps.db, async (db) => {
-    const [, [state], events] = await sendTogether(
+    const [[lock], [seen], [state], events] = await sendTogether(
       db,
       tryLockDispatch.query(),
+      turn.look,
       countUnfinished.query(),
-      listPending.query(deps.pace.eventsOfOwner, true),
+      listPendingOf(turn, deps.pace.eventsOfOwner, true),
     );
-    const [first] = events;
-    if (first === undefined) return 0; // no events are pending, or another worker is dispatching
+    if (seen === undefined) throw new Error('a look must return one row');
+    if (events.length === 0) {
+      const isLocked = lock?.is_locked === true; // otherwise, another worker is dispatching
+      const found = turn.visited.map(([owner]) => ({ owner, floor: null }));
+      afterCommit(db, () => turn.learn(seen, isLocked ? found : []));
+      return isLocked && turn.isFull ? 'outdated' : 0;
+    }
     const unfinished = state?.unfinished ?? 0;
     if (unfinished >= maxCrashes) return 'crashes';
     await callListeners(db, deps, events, setUnfinished.query(unfinished + 1));
     await markHandled(db, events);
-    await sendWithCommit(db, startNextAfter.query(first.next_after));
+    const found = await sendWithCommitForRows(db, turn.findFloors(seen));
     await sendWithCommit(db, setUnfinished.query(0));
+    afterCommit(db, () => turn.learn(seen, found.rows));
     return events.length;
   });
 
@@ -264,9 +319,14 @@ const findPending = prepared<{ is_locked: boolean; is_pending: boolean }, [strin
      exists (select 1 from events where id = $1 and dispatched_at is null) as is_pending`,
 );
 
-async function handleEach(deps: DispatchDeps): Promise<number> {
+/** The next turn visits the same owners again, and learns their floors. */
+async function handleEach(deps: DispatchDeps, turn: LogTurn): Promise<number> {
   let handled = 0;
-  const events = await listPending(deps.db, deps.pace.eventsOfOwner, false);
+  const [, events] = await transactionOf(
+    deps.db,
+    planForLog.query(),
+    listPendingOf(turn, deps.pace.eventsOfOwner, false),
+  );
   for (const event of events) {
     try {
       const outcome = await handleOne(deps, event);
@@ -280,7 +340,6 @@ async function handleEach(deps: DispatchDeps): Promise<number> {
   }
   await markNoEventInProgress(deps.db);
   await setUnfinished(deps.db, 0);
-  await startNextAfter(deps.db, events[0]?.next_after ?? '');
   return handled;
 }
 

@@ -5,9 +5,12 @@ import { type AnyDb, afterCommit, prepared } from '../../db/database.ts';
 import { sendWithCommit } from '../../db/send.ts';
 import { newId } from '../../ids.ts';
 import { purge } from '../purge.ts';
+import type { KnownRows } from '../queues/claim.ts';
+import type { LogReaderOptions } from '../queues/logs.ts';
 import type { WakeUps } from '../workers/wake.ts';
 import {
   type BatchContext,
+  createEventReader,
   dispatch,
   type Event,
   type Listener,
@@ -61,6 +64,8 @@ export interface EventBus<Events, Db> {
    * `queues` are the queues running in this process.
    */
   dispatch(db: Db, now: Date, queues?: RunningQueues): Promise<number>;
+  /** What polling needs to know of the pending events. */
+  readonly known: KnownRows;
 }
 
 /** The dispatcher's wake-up topic. */
@@ -74,9 +79,11 @@ const insertEvent = prepared<object, [string, string, string, Date]>(
 export function eventBus<Events extends { [Name in keyof Events]: object }, Db extends AnyDb>(
   wake: Pick<WakeUps, 'notify'>,
   onFailure: (event: Event, error: unknown) => void,
+  options: LogReaderOptions = {},
 ): EventBus<Events, Db> {
   let listeners: readonly Listener<Db>[] = [];
   const pace = newDispatchPace();
+  const reader = createEventReader(options);
   const published = (db: Db) => afterCommit(db, () => wake.notify(eventsTopic));
   return {
     async publish(db, name, payload, now) {
@@ -97,7 +104,10 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
     listen: (all) => {
       listeners = all;
     },
-    dispatch: (db, now, queues = new Map()) => dispatch({ db, listeners, now, queues, onFailure, pace }),
+    dispatch: (db, now, queues = new Map()) => dispatch({ db, listeners, now, queues, onFailure, pace, reader }),
+    get known() {
+      return reader.known;
+    },
   };
 }
 

@@ -65,6 +65,8 @@ export interface Floors {
    * never happen.
    */
   learnAll(all: readonly OwnerFloor[], look: Look): number;
+  /** Notes an owner's floor that was found after the last look. Null: nothing waits. */
+  raise(owner: string, floorMs: number | null): void;
   /** Forgets everything, because what is remembered may not be true of the database any more. */
   forget(): void;
 }
@@ -88,6 +90,10 @@ export function createFloors(): Floors {
     if (known === undefined)
       owners.set(owner, { floorMs, chosenAt: choices }); // after those that wait
     else known.floorMs = Math.min(known.floorMs, floorMs);
+  };
+  const raise = (owner: string, floorMs: number | null) => {
+    if (floorMs === null) owners.delete(owner);
+    else owners.set(owner, { floorMs, chosenAt: owners.get(owner)?.chosenAt ?? choices });
   };
   const listToCheck = () => [...elsewhere.keys()].slice(0, Math.max(minChecked, Math.ceil(elsewhere.size / 2)));
   const noteChecked = (still: readonly string[]) => {
@@ -125,10 +131,7 @@ export function createFloors(): Floors {
       return chosen.map(([owner, { floorMs }]) => [owner, floorMs]);
     },
     learn(visited, look) {
-      for (const [owner, floorMs] of visited) {
-        if (floorMs === null) owners.delete(owner);
-        else owners.set(owner, { floorMs, chosenAt: owners.get(owner)?.chosenAt ?? choices });
-      }
+      for (const [owner, floorMs] of visited) raise(owner, floorMs);
       noteLook(look);
     },
     learnAll(all, look) {
@@ -143,6 +146,7 @@ export function createFloors(): Floors {
       );
       return isKnown ? missed.length : 0;
     },
+    raise,
     forget() {
       position = undefined;
       elsewhere = new Map();

@@ -46,10 +46,26 @@ export const isElsewhere = ({ slot, epoch, known }: ClaimParameters): string =>
   `${becameClaimed} and not (claimed_slot = ${slot} and claimed_epoch = ${epoch}
      and id in (select unnest(${known}::uuid[])))`;
 
-interface LookRow {
+/** What a look says about its own snapshot. */
+export interface SnapshotRow {
   readonly snapshot: string;
   readonly own_xid: string | null;
+  /** The position is later than the database's latest transaction, so it is another database's, or it has lost some. */
   readonly is_behind: boolean;
+}
+
+/** SQL for the columns of a `SnapshotRow`. `xmax` is the parameter with the last look's position, or null. */
+export const selectSnapshot = (xmax: string): string => `pg_current_snapshot()::text as snapshot,
+  pg_current_xact_id_if_assigned()::text as own_xid,
+  coalesce(pg_snapshot_xmax(pg_current_snapshot()) < ${xmax}::xid8, false) as is_behind`;
+
+export function toPosition({ snapshot, own_xid }: SnapshotRow): Position {
+  const [, xmax, xip] = snapshot.split(':') as [string, string, string];
+  // A snapshot does not list its own transaction, whose later changes would be missed.
+  return { xmax, xip: [...(xip === '' ? [] : xip.split(',')), ...(own_xid === null ? [] : [own_xid])] };
+}
+
+interface LookRow extends SnapshotRow {
   readonly now_ms: number;
   readonly waiting: readonly OwnerFloor[];
   readonly elsewhere: readonly (readonly [id: string, owner: string, key: string])[];
@@ -61,7 +77,7 @@ export interface FoundLook extends Look {
   readonly nowMs: number;
   /** Every owner with waiting rows; only in a full look. */
   readonly all: readonly OwnerFloor[];
-  /** The position is later than the database's latest transaction, so it is another database's, or it has lost some. */
+  /** As `is_behind` of its snapshot. */
   readonly isBehind: boolean;
 }
 
@@ -74,7 +90,8 @@ type LookValues = readonly [
   toCheck: readonly string[],
 ];
 
-const listFloors = (rows: string) =>
+/** SQL for a JSON array of the rows (owner, floor). */
+export const listFloors = (rows: string): string =>
   `(select coalesce(json_agg(json_build_array(owner, floor)), '[]') from ${rows} listed)`;
 
 function prepareLook(queue: Queue, isFull: boolean) {
@@ -89,8 +106,7 @@ function prepareLook(queue: Queue, isFull: boolean) {
     `${isFull ? 'look at all of' : 'look at'} ${queue.name}`,
     `/* service */ with recursive changed as materialized (${selectChanged(queue, '$1', '$2')})
      ${isFull ? `, owners as (${selectAllOwners(queue)})` : ''}
-     select pg_current_snapshot()::text as snapshot, pg_current_xact_id_if_assigned()::text as own_xid,
-       coalesce(pg_snapshot_xmax(pg_current_snapshot()) < $1::xid8, false) as is_behind,
+     select ${selectSnapshot('$1')},
        ${toMs('clock_timestamp()')} as now_ms,
        ${listFloors(`(${selectWaitingOwners})`)} as waiting,
        (select coalesce(json_agg(json_build_array(id, owner, key)), '[]') from (${claimed}) c where ${isCounted}) as elsewhere,
@@ -111,12 +127,11 @@ function selectAllOwners({ name, owner }: Queue): string {
     select next.owner, next.due_at from owners, lateral (${selectOwnerAfter('owners.owner')}) next`;
 }
 
+export const toFloor = ([owner, floorMs]: OwnerFloor): OwnerFloor => [owner, Number(floorMs)];
+
 function toLook(row: LookRow): FoundLook {
-  const [, xmax, xip] = row.snapshot.split(':') as [string, string, string];
-  const toFloor = ([owner, floorMs]: OwnerFloor): OwnerFloor => [owner, Number(floorMs)];
   return {
-    // A snapshot does not list its own transaction, whose later changes would be missed.
-    position: { xmax, xip: [...(xip === '' ? [] : xip.split(',')), ...(row.own_xid === null ? [] : [row.own_xid])] },
+    position: toPosition(row),
     waiting: row.waiting.map(toFloor),
     elsewhere: row.elsewhere.map(([id, owner, key]): RowElsewhere => ({ id, owner, key })),
     still: row.still,
@@ -149,11 +164,11 @@ const repairBatch = 5_000;
  * Corrects rows that were changed by transactions that this database has not begun, because they were copied from
  * another one. Each look would read them.
  */
-export async function correctFutureChanges(db: AnyDb, { name }: Queue): Promise<void> {
+export async function correctFutureChanges(db: AnyDb, { name }: Pick<Queue, 'name'>): Promise<void> {
   const correct = preparedByText<object, []>(
     `correct future changes of ${name}`,
-    `/* service */ update "${name}" set changed_in = pg_current_xact_id() where id = any(array(
-       select id from "${name}" where changed_in >= pg_snapshot_xmax(pg_current_snapshot())
+    `/* service */ update "${name}" set changed_in = pg_current_xact_id() where ctid = any(array(
+       select ctid from "${name}" where changed_in >= pg_snapshot_xmax(pg_current_snapshot())
        limit ${repairBatch} for update skip locked)) returning 1`,
   );
   while ((await correct(db)).length === repairBatch);

@@ -21,6 +21,8 @@ export interface BackgroundWork {
   readonly jobs: readonly Job[];
   /** Dispatches one batch of events. Returns how many events were handled. */
   dispatch(db: AnyDb, now: Date, queues?: RunningQueues): Promise<number>;
+  /** What this process knows of the pending events, for polling. */
+  knownEvents(): KnownRows;
   /** SQL conditions on `events.id` that are true while queued work needs a dispatched event's payload. */
   readonly eventNeededIf?: readonly string[];
 }
@@ -69,7 +71,7 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
   ];
   const wake = wokenByPolling(deps.wake);
   const queues = new Map(work.queues.map((queue) => [queue.name, runQueue(queue, { ...deps, wake, slot })]));
-  const polling = startPolling(listDueWork(queues, jobs), deps);
+  const polling = startPolling(listDueWork(work, queues, jobs), deps);
   const dispatcher = runDispatcher(work, queues, { ...deps, wake });
   const runningJobs = runJobs(db, jobs, clock, wake, onError);
   return {
@@ -89,8 +91,16 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
   };
 }
 
-const listDueWork = (queues: ReadonlyMap<string, RunningQueue>, jobs: readonly Job[]): DueWork[] => [
-  { topic: eventsTopic, dueInMs: eventsDueInMs },
+const listDueWork = (
+  work: BackgroundWork,
+  queues: ReadonlyMap<string, RunningQueue>,
+  jobs: readonly Job[],
+): DueWork[] => [
+  {
+    topic: eventsTopic,
+    dueInMs: eventsDueInMs(`($2::json -> '${eventsTopic}')`),
+    known: () => toPolled(work.knownEvents()),
+  },
   ...[...queues].map(([name, queue]) => ({
     topic: name,
     dueInMs: queueDueInMs({ name }, `($2::json -> '${name}')`),
