@@ -145,10 +145,11 @@ export function createFeatures(shared: Shared, settings: FeatureSettings, app: W
     folders(shared),
     credits({
       ...shared,
+      listRoutes: app.listRoutes,
       reportMismatch: (mismatch) => log.error(mismatch, 'credit pool does not match its ledger'),
     }),
     used.audit,
-    installation({ ...settings.installation, ...describeApp(shared, app) }),
+    installation({ ...settings.installation, ...describeApp(shared, settings, app) }),
   ];
   return { features, publishedApps: used.publishing.server };
 }
@@ -236,7 +237,11 @@ function createUsedFeatures(shared: Shared, settings: FeatureSettings, app: Whol
 }
 
 /** Describes the installation itself. */
-const describeApp = ({ metrics, baseUrl, ...shared }: Shared, { listRoutes, checkReadiness }: WholeApp) => ({
+const describeApp = (
+  { metrics, baseUrl, ...shared }: Shared,
+  { connectors: { settings: connectors } }: FeatureSettings,
+  { listRoutes, checkReadiness }: WholeApp,
+) => ({
   checkReadiness,
   readMetrics: metrics.render,
   description: {
@@ -255,6 +260,10 @@ const describeApp = ({ metrics, baseUrl, ...shared }: Shared, { listRoutes, chec
       git: shared.gitHost.configured,
       browser: shared.browser.configured,
       mail: shared.mail.configured,
+      apps_domain: !shared.addresses.areSandboxed,
+      payments: shared.payments.mode === 'provider',
+      connectors: connectors.clients.size > 0 || connectors.sandboxUrl !== undefined,
+      console: false,
     },
   }),
 });

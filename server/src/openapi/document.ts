@@ -110,6 +110,7 @@ ${commonHeaders.map((name) => `\`${name}\``).join(', ')}.
 ## Properties of operations
 
 - \`x-effect\`: what a call may do (read, change, remove, spend)
+- \`x-prices\`: what a call costs in credits
 - \`x-secret-fields\`: which fields are shown once
 - \`x-held-seconds\`: how long the connection may stay open
 `;

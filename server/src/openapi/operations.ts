@@ -35,6 +35,7 @@ export function describeOperation(route: Route, components: Components): JsonSch
     'x-access': route.access.needs,
     'x-effect': effectOf(route),
     'x-repeat': repeatOf(route),
+    ...(route.prices && { 'x-prices': route.prices }),
     ...(route.secretFields && { 'x-secret-fields': route.secretFields }),
     ...(route.heldSeconds && { 'x-held-seconds': route.heldSeconds }),
     ...(route.plan && { 'x-plan': route.plan }),

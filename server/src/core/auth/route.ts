@@ -7,6 +7,7 @@ import type { AcceptedCredentials, open } from './credentials.ts';
 import type { Guard } from './guards/guard.ts';
 import type { ByteBudget, Limit, unlimited } from './limits.ts';
 import type { GatedFeature } from './plans.ts';
+import type { Price } from './prices.ts';
 
 interface AccessOptions<Proof> {
   readonly credentials: AcceptedCredentials | typeof open;
@@ -15,6 +16,8 @@ interface AccessOptions<Proof> {
   readonly limit: Limit | typeof unlimited;
   /** For operations whose requests are large or cause a lot of work. */
   readonly bytes?: ByteBudget;
+  /** What a call costs in credits. */
+  readonly prices?: readonly Price[];
   /**
    * The audit entries that a call writes (docs/api/audit-log.md). `sometimes` lists entries that only some calls write.
    * Required except for GET.

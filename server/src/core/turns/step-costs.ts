@@ -1,13 +1,18 @@
 // The cost of a turn's steps, and how it is reserved and settled. A step's row holds its reservation and is
 // inserted before the model is called, so a step that is repeated after a crash is charged only once.
+
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
+import { type Price, per10000Tokens } from '../auth/prices.ts';
 import { type Reservation, reserve, type SpendRequest, settle } from '../credits/reservations.ts';
 
 /** Who pays for a turn's steps, and which operation they are charged to. */
 export type TurnSpend = Omit<SpendRequest, 'amount'>;
 
 const tokensPerCredit = 10_000;
+
+/** The price of an agent's work. */
+export const toTokenPrice = (minCredits: number): Price => per10000Tokens(10_000 / tokensPerCredit, minCredits);
 
 export const roundStepCredits = (credits: number): number => Number(credits.toFixed(4)); // four decimal places
 

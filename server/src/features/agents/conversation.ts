@@ -4,6 +4,7 @@
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { type Reservation, reserve } from '../../core/credits/reservations.ts';
 import { historyLimits, type NewMessage, toTokens } from '../../core/turns/messages.ts';
+import { computeStepCredits, toTokenPrice } from '../../core/turns/step-costs.ts';
 import type { MessageEvent, Publish } from '../../events.ts';
 import type { ModelState } from '../../gateways/language-model/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
@@ -128,8 +129,11 @@ async function admitTurn(
   return reservation;
 }
 
+const minReplyCredits = 0.2;
+export const replyPrice = toTokenPrice(minReplyCredits);
+
 /** One credit per 10,000 tokens, at least 0.2 (docs/api/credits.md). */
-export const computeCredits = (tokens: number): number => Math.max(0.2, tokens / 10_000);
+export const computeCredits = (tokens: number): number => computeStepCredits(minReplyCredits, [], tokens);
 
 export const estimatedReplyTokens = 1_000;
 

@@ -33,7 +33,7 @@ import {
   presentListedConversation,
   presentMemory,
 } from './contract.ts';
-import { createConversation, deleteMessage, getConversation, type SendAccess } from './conversation.ts';
+import { createConversation, deleteMessage, getConversation, replyPrice, type SendAccess } from './conversation.ts';
 import { deleteMemory } from './memory.ts';
 import { createTurnKind, type ReplyDeps } from './reply.ts';
 import { listAgents } from './store/agents.ts';
@@ -223,6 +223,7 @@ const sendAgentMessage = (deps: AgentDeps): Route =>
   route({
     name: 'sendAgentMessage',
     effect: 'spend',
+    prices: [replyPrice],
     heldSeconds: 300,
     alsoAnswers: [replyStream],
     method: 'POST',

@@ -1,10 +1,12 @@
 // The HTTP contract of browser tests.
+
 import type { KeyObject } from 'node:crypto';
 import { open, writeCredentials } from '../../core/auth/credentials.ts';
 import { appAs } from '../../core/auth/guards/app.ts';
 import { nestedResource } from '../../core/auth/guards/row.ts';
 import { anyone } from '../../core/auth/guards/visitor.ts';
 import { perMinute } from '../../core/auth/limits.ts';
+import { perCall } from '../../core/auth/prices.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
@@ -31,6 +33,7 @@ import { type EvidenceAddress, getTestEvidence, imageType, traceType } from './e
 import { cancelExecution, latestExecutions, type StartDeps, startExecution } from './execution.ts';
 import { changeFlow, createFlow } from './flow.ts';
 import { type GenerationDeps, proposeFlows, saveProposedFlows } from './generate-flows.ts';
+import { generationPrice, runPrice } from './prices.ts';
 import { getTestReport } from './report.ts';
 import { findExecution, listExecutions } from './store/executions.ts';
 import { findFlow, findFlowToDelete, listFlows, toAppKey } from './store/flows.ts';
@@ -143,6 +146,7 @@ const flowRoutes = (deps: RouteDeps): Route[] => [
     limit: perMinute(20, 'caller+app'),
     work: 'outside',
     effect: 'spend',
+    prices: [perCall(generationPrice)],
     idempotency: 'optional',
     heldSeconds: 65,
     audits: { sometimes: ['test_flow.created'] },
@@ -165,6 +169,7 @@ const executionRoutes = (deps: RouteDeps): Route[] => [
     access: appAs('editor'),
     limit: perMinute(60, 'caller+app'),
     effect: 'spend',
+    prices: [perCall(runPrice)],
     needsWorker: true,
     idempotency: 'optional',
     body: NewExecution,

@@ -1,11 +1,12 @@
 // A turn's cost (docs/api/credits.md): computing, charging and refunding it.
 import { refund } from '../../core/credits/reservations.ts';
-import { computeStepCredits, type TurnSpend } from '../../core/turns/step-costs.ts';
+import { computeStepCredits, type TurnSpend, toTokenPrice } from '../../core/turns/step-costs.ts';
 import type { Db } from '../../tables.ts';
 import type { StepRow } from './store/steps.ts';
 import type { TurnRow } from './store/turns.ts';
 
 const minTurnCredits = 0.5;
+export const turnPrice = toTokenPrice(minTurnCredits);
 
 /** The credits that a step adds to its turn's cost. */
 export const computeCredits = (earlier: readonly { readonly tokens: number }[], tokens: number): number =>

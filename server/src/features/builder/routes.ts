@@ -21,6 +21,7 @@ import {
   presentHeldRule,
   presentMessage,
 } from './contract.ts';
+import { turnPrice } from './costs.ts';
 import type { AppSchemas } from './draft.ts';
 import { followChat, followSeconds } from './follow.ts';
 import { answerHeldRule } from './held-rules.ts';
@@ -127,6 +128,7 @@ const sendChatMessage = (deps: ChatRouteDeps): Route =>
   route({
     name: 'sendChatMessage',
     effect: 'spend',
+    prices: [turnPrice],
     heldSeconds: 600,
     alsoAnswers: [turnStream],
     method: 'POST',

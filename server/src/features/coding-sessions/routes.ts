@@ -37,6 +37,7 @@ import { findOwnSession, getSessionMessage, type MessageDeps, sendSessionMessage
 import { type ReadDeps, readSession, readSessionByKey } from './session/read.ts';
 import { type StreamDeps, streamSeconds, streamSession } from './session/stream.ts';
 import { findLauncher, findSession, listSessions, toAppKey } from './store/sessions.ts';
+import { turnPrice } from './turn/costs.ts';
 
 export interface RouteDeps extends RepositoryDeps, LaunchDeps, MessageDeps, ReadDeps, StreamDeps {
   readonly cursors: Cursors;
@@ -144,6 +145,7 @@ const sessionRoutes = (deps: RouteDeps): Route[] => [
     limit: work,
     work: 'outside',
     effect: 'spend',
+    prices: [turnPrice],
     needsWorker: true,
     idempotency: 'required',
     keepsKeys: true,
@@ -268,6 +270,7 @@ const messageRoutes = (deps: RouteDeps): Route[] => [
     access: ownSessionGuard,
     limit: perMinute(30, 'user'),
     effect: 'spend',
+    prices: [turnPrice],
     needsWorker: true,
     idempotency: 'required',
     keepsKeys: true,

@@ -46,6 +46,16 @@ export const Credits = answer('Credits', {
   ),
 });
 
+export const OperationPrice = answer('OperationPrice', {
+  operation: described(z.string(), 'The operation that costs credits.', 'sendChatMessage'),
+  credits: described(z.number(), 'How many credits each unit costs.', 1),
+  per: described(
+    z.enum(['call', 'image', '10000_tokens']),
+    'The unit: a call, an image that is made, or 10,000 tokens of the language model.',
+  ),
+  at_least: described(z.number().nullable(), 'The least that a call costs; null if it has no such minimum.', 0.5),
+});
+
 export const LedgerQuery = query({
   ...pageQuery,
   user_id: described(

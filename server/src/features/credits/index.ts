@@ -4,22 +4,20 @@
 import type { Mismatch } from '../../core/credits/reconciliation.ts';
 import { expiredDueInMs, releaseExpired, removeOldReservations } from '../../core/credits/reservations.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
-import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import { reconcilePools } from './reconcile.ts';
-import { creditRoutes } from './routes.ts';
+import { type CreditRouteDeps, creditRoutes } from './routes.ts';
 import { countOpenReservations } from './store.ts';
 
 export { creditArchiveTables } from './archive-rows.ts';
 
-interface CreditsDeps {
-  readonly cursors: Cursors;
+interface CreditsDeps extends CreditRouteDeps {
   /** Called for every pool whose balance differs from its ledger's total. */
   reportMismatch(mismatch: Mismatch): void;
 }
 
-export const credits = ({ cursors, reportMismatch }: CreditsDeps) => ({
-  routes: creditRoutes(cursors),
+export const credits = ({ reportMismatch, ...deps }: CreditsDeps) => ({
+  routes: creditRoutes(deps),
   jobs: [
     { name: 'release expired reservations', everyMs: 10_000, dueInMs: expiredDueInMs, run: releaseExpired },
     { name: 'remove old reservations', everyMs: 60 * 60 * 1000, run: removeOldReservations },

@@ -1,16 +1,40 @@
 // The routes for credits: this month's balance, and the ledger.
+
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
-import { workspaceAs } from '../../core/auth/guards/workspace.ts';
+import { self, workspaceAs } from '../../core/auth/guards/workspace.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { LedgerEntry, presentLedgerRow } from '../../core/credits/ledger.ts';
 import { getPoolBalance, startOfMonth } from '../../core/credits/pool.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
-import { Credits, LedgerQuery, presentCredits } from './contract.ts';
+import { Credits, LedgerQuery, OperationPrice, presentCredits } from './contract.ts';
 import { listLedger } from './store.ts';
 
-export const creditRoutes = (cursors: Cursors): Route[] => [
+export interface CreditRouteDeps {
+  readonly cursors: Cursors;
+  /** Lists the routes of all features. */
+  listRoutes(): readonly Route[];
+}
+
+export const creditRoutes = ({ cursors, listRoutes }: CreditRouteDeps): Route[] => [
+  route({
+    name: 'listPrices',
+    method: 'GET',
+    path: '/api/prices',
+    summary: 'List what operations cost in credits',
+    description:
+      'An operation may have several prices, which are added. Operations that are not listed cost no credits.',
+    credentials: { ...readCredentials, workspaceKey: 'usage:read' },
+    access: { ...self, needs: 'none' },
+    limit: perMinute(60, 'caller'),
+    answers: { 200: items(OperationPrice, 'The prices, in the order of the API description.') },
+    handle: () => ({
+      items: listRoutes().flatMap(({ name, prices = [] }) => prices.map((price) => ({ operation: name, ...price }))),
+      next_cursor: null,
+      has_more: false,
+    }),
+  }),
   route({
     name: 'getCredits',
     method: 'GET',

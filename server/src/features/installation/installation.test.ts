@@ -288,7 +288,17 @@ describe('the OpenAPI document', () => {
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
       api_version: '1.0.0',
       beta: true,
-      features: { ads: false, model: false, git: false, browser: false, mail: false },
+      features: {
+        ads: false,
+        model: false,
+        git: false,
+        browser: false,
+        mail: false,
+        apps_domain: false,
+        payments: false,
+        connectors: false,
+        console: false,
+      },
     });
     const platform = await startAdPlatform();
     const configured = await startSecondApp(world, {
@@ -301,6 +311,10 @@ describe('the OpenAPI document', () => {
         GIT_HOST_CLONE_URL: 'http://127.0.0.1:1',
         BROWSER_EXECUTABLE: '/usr/bin/chromium',
         SMTP_URL: 'smtp://127.0.0.1:1',
+        APPS_DOMAIN: 'apps.localhost',
+        PAYMENTS_SECRET_KEY: 'sk_test_x',
+        CONNECTOR_SLACK_CLIENT_ID: 'client',
+        CONNECTOR_SLACK_CLIENT_SECRET: 'secret',
       },
     });
     expect((await configured.call('GET', '/api/info')).body.features).toEqual({
@@ -309,6 +323,10 @@ describe('the OpenAPI document', () => {
       git: true,
       browser: true,
       mail: true,
+      apps_domain: true,
+      payments: true,
+      connectors: true,
+      console: false,
     });
     await platform.close();
   });

@@ -30,7 +30,7 @@ export interface InstallationDeps {
     version: string;
     api_version: string;
     beta: true;
-    features: { ads: boolean; model: boolean; git: boolean; browser: boolean; mail: boolean };
+    features: Record<keyof z.input<typeof Features>, boolean>;
   };
 }
 
@@ -67,21 +67,30 @@ const Readiness = answer('Readiness', {
   ),
 });
 
+const Features = answer('ServerFeatures', {
+  ads: described(z.boolean(), 'Whether an ad platform is configured.'),
+  model: described(z.boolean(), 'Whether a language model for agents is configured.'),
+  git: described(z.boolean(), 'Whether a git host is configured.'),
+  browser: described(z.boolean(), 'Whether a browser that checks pages for errors is configured.', false),
+  mail: described(z.boolean(), 'Whether outgoing mail is configured.'),
+  apps_domain: described(
+    z.boolean(),
+    'Whether apps have a domain of their own; without it, their pages run in a sandbox.',
+  ),
+  payments: described(
+    z.boolean(),
+    'Whether workspaces pay for advertising by card here; otherwise that is arranged elsewhere.',
+  ),
+  connectors: described(z.boolean(), 'Whether at least one service that apps connect to by OAuth is configured.'),
+  console: described(z.boolean(), 'Whether the console, the web interface, is built and served.', false),
+});
+
 const Info = answer('ServerInfo', {
   name: described(z.literal('Plinth'), 'Always `Plinth`.'),
   version: described(z.string(), 'The version of Plinth that is running.', '0.1.0'),
   api_version: described(z.string(), 'The version of the API, which is also that of the OpenAPI document.', '1.0.0'),
   beta: described(z.literal(true), 'Always true: the API is in beta.'),
-  features: described(
-    answer('ServerFeatures', {
-      ads: described(z.boolean(), 'Whether an ad platform is configured.'),
-      model: described(z.boolean(), 'Whether a language model for agents is configured.'),
-      git: described(z.boolean(), 'Whether a git host is configured.'),
-      browser: described(z.boolean(), 'Whether a browser that checks pages for errors is configured.', false),
-      mail: described(z.boolean(), 'Whether outgoing mail is configured.'),
-    }),
-    'Whether the provider of each feature is configured.',
-  ),
+  features: described(Features, 'Whether the provider of each feature is configured.'),
 });
 
 const shared = { method: 'GET', credentials: open, access: anyone } as const;

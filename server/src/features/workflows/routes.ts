@@ -1,9 +1,11 @@
 // The HTTP contract for workflows, their runs and their hooks.
+
 import { open, readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { appAs } from '../../core/auth/guards/app.ts';
 import { hookGuard } from '../../core/auth/guards/hook.ts';
 import { nestedResource } from '../../core/auth/guards/row.ts';
 import { perMinute } from '../../core/auth/limits.ts';
+import { perCall } from '../../core/auth/prices.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { AppRole } from '../../core/auth/roles.ts';
 import { type Route, route } from '../../core/auth/route.ts';
@@ -46,6 +48,7 @@ import { accepts, drawWorkflow, type ReadDeps, readRun } from './reads/run.ts';
 import { hideMessage } from './reads/viewers.ts';
 import { prepareRun, runWorkflow } from './run-now.ts';
 import type { CancelDeps } from './runs/cancel.ts';
+import { runCredits } from './runs/execute.ts';
 import type { StartDeps } from './runs/start.ts';
 import type { RunSummary } from './store/rows.ts';
 import { findRun, listRunsOfApp, listRunsOfWorkflow } from './store/run-reads.ts';
@@ -300,6 +303,7 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
     summary: 'Run a workflow now, with an input or with the input of an earlier run',
     description: 'Works with every trigger and status, unless the workflow is archived.',
     effect: 'spend',
+    prices: [perCall(runCredits)],
     needsWorker: true,
     credentials: writeCredentials,
     access: workflowGuard('editor'),

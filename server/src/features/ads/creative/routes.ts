@@ -21,8 +21,8 @@ import {
 } from './contract.ts';
 import { getAdImage, imageType } from './image.ts';
 import { type LibraryDeps, listAssets } from './library.ts';
-import { generateAssets, resumeSession, type SessionDeps } from './session.ts';
-import { askForThemes, suggestSearchThemes, type ThemeDeps } from './themes.ts';
+import { assetPrices, generateAssets, resumeSession, type SessionDeps } from './session.ts';
+import { askForThemes, suggestSearchThemes, type ThemeDeps, themesPrice } from './themes.ts';
 
 export type CreativeDeps = SessionDeps &
   ThemeDeps &
@@ -46,6 +46,7 @@ const generationRoutes = (deps: CreativeDeps): Route[] => [
     limit: perMinute(20, 'caller+app'),
     work: 'outside',
     effect: 'spend',
+    prices: [themesPrice],
     idempotency: 'optional',
     heldSeconds: 30,
     body: ThemeRequest,
@@ -70,6 +71,7 @@ const generationRoutes = (deps: CreativeDeps): Route[] => [
     access: appAs('editor'),
     limit: perMinute(5, 'caller+app'),
     effect: 'spend',
+    prices: assetPrices,
     needsWorker: true,
     idempotency: 'optional',
     heldSeconds: 40,

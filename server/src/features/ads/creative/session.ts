@@ -1,6 +1,8 @@
 // Generates assets (docs/api/ads.md#texts-and-images). A call records a session and waits while a worker writes
 // the texts and draws the images (background.ts). Any process can wait for any session.
+
 import { audit } from '../../../core/audit/audit.ts';
+import { type Price, perCall, perImage } from '../../../core/auth/prices.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { refund, reserve } from '../../../core/credits/reservations.ts';
 import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
@@ -45,8 +47,11 @@ export interface SessionDeps {
 export const sessionQueue = 'ads_asset_sessions';
 export const toSessionTopic = (id: string): string => `ads_assets:${id}`;
 
+const [textCredits, imageCredits] = [2, 0.5];
+export const assetPrices: readonly Price[] = [perCall(textCredits), perImage(imageCredits)];
+
 /** Texts cost 2 credits, and each finished image costs 0.5 (docs/api/credits.md). */
-export const computeCost = (images: number): number => 2 + 0.5 * images;
+export const computeCost = (images: number): number => textCredits + imageCredits * images;
 
 const expiresAfterMs = 24 * 60 * 60 * 1000;
 /** Longer than all of a worker's retries combined. */

@@ -1,5 +1,6 @@
 // Suggests search themes (docs/api/ads.md#search-themes). Nothing is stored, and a call that returns no themes
 // is free.
+import { perCall } from '../../../core/auth/prices.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { type Reservation, refund, reserve, settle } from '../../../core/credits/reservations.ts';
 import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
@@ -26,6 +27,7 @@ interface Suggestion {
 }
 
 const cost = 0.1;
+export const themesPrice = perCall(cost);
 const maxAnswerMs = 20_000;
 const leaseMs = 60_000;
 

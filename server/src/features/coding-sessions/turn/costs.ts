@@ -1,12 +1,19 @@
 // A session's cost (docs/api/credits.md), who pays it, and the credits for an incomplete step.
 import { refund } from '../../../core/credits/reservations.ts';
-import { computeStepCredits, roundStepCredits, settleStep, type TurnSpend } from '../../../core/turns/step-costs.ts';
+import {
+  computeStepCredits,
+  roundStepCredits,
+  settleStep,
+  type TurnSpend,
+  toTokenPrice,
+} from '../../../core/turns/step-costs.ts';
 import type { Db } from '../../../tables.ts';
 import type { SessionRow } from '../store/sessions.ts';
 import { findOpenStep, removeOpenStep } from '../store/steps.ts';
 
 /** The minimum cost of a turn. */
 export const minTurnCredits = 2;
+export const turnPrice = toTokenPrice(minTurnCredits);
 
 /** The cost that a step adds to its turn. */
 export const computeCredits = (earlier: readonly { readonly tokens: number }[], tokens: number): number =>
