@@ -307,6 +307,24 @@ export interface Tables {
     size: number;
     encoding: 'utf-8' | 'base64';
     updated_date: Date;
+    since_revision: Generated<number>;
+  };
+  app_past_contents: {
+    app_id: string;
+    sha256: string;
+    content: Buffer;
+    size: number;
+  };
+  app_past_versions: {
+    app_id: string;
+    kind: 'file' | 'entity' | 'headers';
+    name: string;
+    since_revision: number;
+    until_revision: number;
+    sha256: string;
+    size: number;
+    encoding: 'utf-8' | 'base64';
+    updated_date: Date;
   };
   app_repositories: {
     app_id: string;
@@ -319,6 +337,26 @@ export interface Tables {
     missing_permissions: Generated<string[]>;
     connected_by: string;
     connected_at: Date;
+  };
+  app_revision_purges: {
+    app_id: string;
+    due_at: Date;
+  };
+  app_revisions: {
+    app_id: string;
+    revision: number;
+    cause: 'create' | 'baseline' | 'chat' | 'file' | 'sync' | 'schema' | 'headers' | 'restore' | 'fix';
+    actor: string | null;
+    message_id: string | null;
+    summary: string | null;
+    restored_revision: number | null;
+    files_added: Generated<number>;
+    files_changed: Generated<number>;
+    files_removed: Generated<number>;
+    entities: Generated<string[]>;
+    headers_changed: Generated<boolean>;
+    is_kept: Generated<boolean>;
+    created_date: Date;
   };
   app_secrets: {
     app_id: string;
@@ -337,6 +375,7 @@ export interface Tables {
     content_type_options: string | null;
     referrer_policy: string | null;
     permissions_policy: string | null;
+    since_revision: Generated<number>;
   };
   app_shares: {
     app_id: string;

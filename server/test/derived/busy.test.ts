@@ -74,6 +74,7 @@ const shortLists = [
   'listPlans',
   'listAppShares',
   'listAppFiles',
+  'listRevisions',
   'listAppSecrets',
   'listDeployments',
   'listConversations',

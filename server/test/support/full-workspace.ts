@@ -13,13 +13,15 @@ export async function createFullWorkspace(world: World) {
   const guest = await world.member(workspace, 'guest', 'guest@example.com');
   const app = await send('POST', '/api/apps', { name: 'Shop', user_description: 'with "quotes" and ünicode' });
   await send('PUT', `/api/apps/${app.id}/shares/${guest.email}`, { role: 'viewer' });
+  await send('PUT', `/api/apps/${app.id}/files`, { files: [{ path: 'a.ts', content: 'before' }] });
   await send('PUT', `/api/apps/${app.id}/files`, {
     files: [
       { path: 'a.ts', content: 'ü' },
       { path: 'b.bin', content: Buffer.alloc(300, 7).toString('base64'), encoding: 'base64' },
     ],
   });
-  await send('PATCH', `/api/apps/${app.id}/security/settings`, { headers: { csp: "default-src 'self'" } });
+  await send('PATCH', `/api/apps/${app.id}/security/settings`, { headers: { hsts: 'max-age=1' } });
+  await send('PATCH', `/api/apps/${app.id}/security/settings`, { headers: { hsts: null, csp: "default-src 'self'" } });
   await send('PUT', `/api/apps/${app.id}/secrets/API_KEY`, { value: 'the secret that must stay behind' });
   const user = await send('POST', `/api/apps/${app.id}/users`, {
     email: 'ann@customers.example',

@@ -3,6 +3,7 @@
 // the same.
 import { randomBytes } from 'node:crypto';
 import type { Insertable } from 'kysely';
+import { insertMissingRevisions } from '../../core/identity/revisions.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';
 
@@ -55,6 +56,7 @@ export async function insertDemoPeople(db: Db, workspace: DemoWorkspace, now: Da
     .values(membershipsOf(people, workspace, daysAgo))
     .execute();
   await db.insertInto('apps').values(apps).execute();
+  await insertMissingRevisions(db, workspace.workspace_id);
   await db
     .insertInto('app_shares')
     .values(sharesOf(people, apps, workspace, daysAgo))

@@ -6,6 +6,7 @@ import { idOrNull, newId } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db, Tables } from '../../tables.ts';
 import type { AppAccess, AppReach, AppRow, WorkspaceAccess } from '../auth/proofs.ts';
+import { insertRevision, type RevisionReason } from './revisions.ts';
 
 type AppQuery = SelectQueryBuilder<Tables, 'apps', object>;
 
@@ -76,7 +77,10 @@ export async function insertApp(db: Db, access: WorkspaceAccess, app: NewApp, no
       .onConflict((conflict) => conflict.column('slug').doNothing())
       .returningAll()
       .executeTakeFirst();
-    if (row !== undefined) return { ...row, owner_email: owner.email };
+    if (row === undefined) continue;
+    const created = { app_id: row.id, revision: row.revision, reason: { cause: 'create' as const } };
+    await insertRevision(db, access, created, now);
+    return { ...row, owner_email: owner.email };
   }
   throw new Error('no free slug found in five attempts');
 }
@@ -179,9 +183,15 @@ export async function saveAppStatus(
   await db.updateTable('apps').set(status).where('workspace_id', '=', workspace_id).where('id', '=', app_id).execute();
 }
 
-/** Increments the app's revision after a change to its contents. Locks the app's row until the transaction ends. */
-export async function incrementRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
-  return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;
+/**
+ * Begins a new revision of the app. Call it before the changes to files, schemas and headers that belong to it, which
+ * move what they replace to the history. Locks the app's row until the transaction ends.
+ */
+export async function incrementRevision(db: Db, access: AppAccess, reason: RevisionReason, now: Date): Promise<number> {
+  const next = { revision: sql<number>`revision + 1` as never, updated_date: now };
+  const { revision } = await saveApp(db, access, next);
+  await insertRevision(db, access, { app_id: access.app.id, revision, reason }, now);
+  return revision;
 }
 
 const shares = (db: Db, { app }: AppAccess) =>

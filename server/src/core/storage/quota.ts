@@ -8,11 +8,14 @@
 //   used, of a quota of 500 MB   trusted for
 //   up to 400 MB (80 %)          60 s
 //   above                         5 s
+//
+// If the quota is full, the oldest revisions of the workspace's apps are given up (history.ts).
 import { LatestMap } from '../../kit/latest-map.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { DataAccess, WorkspaceAccess } from '../auth/proofs.ts';
 import { isOutsider } from '../auth/request/caller.ts';
+import { freeHistory } from './history.ts';
 import { readStorageUsage, type StorageUsage } from './usage.ts';
 
 export interface StorageQuota {
@@ -56,10 +59,31 @@ export function createStorageQuota(): StorageQuota {
     knownUsages.set(workspaceId, { used: used_bytes + bytes, quota, readAt: now.getTime() });
   };
 
+  /** How many bytes could last not be freed in a workspace, and when, so a full workspace is not searched each time. */
+  const vainSearches = new LatestMap<string, { readonly bytes: number; readonly at: number }>(maxKnown);
+
+  const freeHistoryFor = async (
+    db: Db,
+    { workspace_id }: StorageAccess,
+    missing: number,
+    now: Date,
+  ): Promise<boolean> => {
+    const vain = vainSearches.get(workspace_id);
+    if (vain !== undefined && missing >= vain.bytes && Math.abs(now.getTime() - vain.at) < trustedNearQuotaMs)
+      return false;
+    const isFreed = await freeHistory(db, workspace_id, { bytes: missing });
+    if (!isFreed) vainSearches.set(workspace_id, { bytes: missing, at: now.getTime() });
+    return isFreed;
+  };
+
   const readAndAdmit = async (db: Db, access: StorageAccess, bytes: number, share: number, now: Date) => {
-    const usage = await readStorageUsage(db, access.workspace_id);
-    if (usage.quota_bytes !== null && usage.used_bytes + bytes > usage.quota_bytes * share)
-      throw quotaExceeded(access, usage);
+    let usage = await readStorageUsage(db, access.workspace_id);
+    const countMissing = () =>
+      usage.quota_bytes === null ? 0 : Math.ceil(usage.used_bytes + bytes - usage.quota_bytes * share);
+    // Data that must leave room for other data does not drive out revisions.
+    if (share === 1 && countMissing() > 0 && (await freeHistoryFor(db, access, countMissing(), now)))
+      usage = await readStorageUsage(db, access.workspace_id);
+    if (countMissing() > 0) throw quotaExceeded(access, usage);
     keep(access.workspace_id, usage, bytes, now);
   };
 
@@ -85,7 +109,7 @@ function quotaExceeded({ caller }: StorageAccess, { quota_bytes, used_bytes }: S
   return new Problem(
     'payment_required',
     'storage_quota_exceeded',
-    "This would exceed the workspace's storage quota. Delete records or files, or ask the operator for a higher quota.",
+    "This would exceed the workspace's storage quota. Delete records, or ask the operator for a higher quota; deleted files count as long as a kept revision has them.",
     { members: isOutsider(caller) ? {} : { quota_bytes, used_bytes } },
   );
 }

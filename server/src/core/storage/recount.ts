@@ -83,10 +83,14 @@ async function sumRecordBatch(db: Db, appId: string, after: string): Promise<{ b
   return rows[0] ?? { bytes: 0, last: null };
 }
 
-/** Sums app files, published versions' files, ad images, test evidence and coding run checkpoints. */
+/** Sums app files, past versions of them, published files, ad images, test evidence and coding run checkpoints. */
 async function sumFiles(db: Db, workspaceId: string): Promise<number> {
   const { rows } = await sql<{ bytes: number }>`select coalesce(sum(bytes), 0) as bytes from (
       select f.size as bytes from apps a join app_files f on f.app_id = a.id where a.workspace_id = ${workspaceId}
+      union all select c.size from apps a join app_past_contents c on c.app_id = a.id
+        where a.workspace_id = ${workspaceId}
+      union all select 200 + octet_length(v.name) from apps a join app_past_versions v on v.app_id = a.id
+        where a.workspace_id = ${workspaceId}
       union all select b.size from apps a join app_blobs b on b.app_id = a.id where a.workspace_id = ${workspaceId}
       union all select size_bytes from ads_assets where workspace_id = ${workspaceId}
       union all select size_bytes from test_evidence where workspace_id = ${workspaceId}

@@ -30,6 +30,8 @@ export const tenantTables: Readonly<Record<string, StoredTable>> = {
   // ---- counted
   entity_records: { counted: 'records', payload: 'data as JSON', rowBytes: 0 },
   app_files: { counted: 'files', payload: 'content', rowBytes: 0 },
+  app_past_contents: { counted: 'files', payload: 'content', rowBytes: 0 },
+  app_past_versions: { counted: 'files', payload: 'name', rowBytes: 200 },
   app_blobs: { counted: 'files', payload: 'the content in object storage', rowBytes: 0 },
   deployments: { counted: 'files', payload: 'the list of files', rowBytes: 0 },
   ads_assets: { counted: 'files', payload: 'the image in object storage', rowBytes: 0 },
@@ -67,6 +69,8 @@ export const tenantTables: Readonly<Record<string, StoredTable>> = {
   member_tallies: { bounded: 'four rows per workspace' },
   member_activity: { bounded: 'merged into the directory within minutes' },
   apps: { bounded: '5 a minute and caller; texts have limits' },
+  app_revisions: { bounded: 'the last 200 per app, and those of 30 days, at most 2,000; short texts' },
+  app_revision_purges: { bounded: 'one row per app' },
   app_shares: { bounded: 'one row per app and member' },
   app_auth_settings: { bounded: 'one row per app' },
   app_security_settings: { bounded: 'one row per app' },

@@ -21,10 +21,12 @@ import {
   parameter,
   pattern,
   query,
+  queryInteger,
   queryWords,
   text,
   updatedDate,
 } from '../../kit/http/shapes.ts';
+import { maxRevision } from './revisions/contract.ts';
 
 export const NewApp = body({
   name: described(optional(name(1, 100)), 'The name of the app; `Untitled app` by default.', 'Order book'),
@@ -122,10 +124,21 @@ export const FilePath = query({
     'src/App.tsx',
   ),
 });
+const ofRevision = {
+  revision: parameter(
+    optional(queryInteger(1, maxRevision)),
+    'A kept revision whose files are read; by default the current one.',
+    7,
+  ),
+};
+export const FileOfRevision = FilePath.extend(ofRevision);
+export const SecretQuery = query(pageQuery);
 export const FileQuery = query({
   ...pageQuery,
   prefix: parameter(text(0, 400).optional(), 'Only files whose path begins with this text.', 'src/'),
+  ...ofRevision,
 });
+export type FileQuery = z.output<typeof FileQuery>;
 
 const pathText = [
   'The path of the file in the app, relative and without `.` and `..` segments.',
@@ -160,7 +173,7 @@ export const AppFileContent = answer('AppFileContent', {
   content: contentField,
   encoding: described(
     oneOf('utf-8', 'base64'),
-    'How `content` is written: as text or as base64, as the file was last written.',
+    'How `content` is written: as text or as base64, as the file was written.',
   ),
   sha256: sha256Field,
   revision: revisionField,

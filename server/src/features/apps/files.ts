@@ -7,21 +7,56 @@ import { incrementRevision, lockApp } from '../../core/identity/apps.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { noNotes, unchanged, withNotes } from '../../kit/http/answer.ts';
+import type { Cursors } from '../../kit/http/cursor.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import type { FileInput, FileSyncInput, StoredFile } from './contract.ts';
-import { findFile, listVersions, removeFiles, saveFiles, sumFileSizes } from './store.ts';
+import type { FileInput, FileQuery, FileSyncInput, StoredFile } from './contract.ts';
+import { listRevisionFiles, readRevisionFiles } from './revisions/revision.ts';
+import { findFile, listFiles, listVersions, removeFiles, saveFiles, sumFileSizes } from './store.ts';
 
 export const maxFileBytes = 5 * 1024 * 1024;
 export const maxAppBytes = 200 * 1024 * 1024;
 export const maxFiles = 5_000;
 
-export async function getAppFile(db: Db, access: AppAccess, path: string) {
-  const file = await findFile(db, access, path);
+export interface ListDeps {
+  readonly cursors: Cursors;
+}
+
+/** Lists the present files, or those of a kept revision. */
+export async function listAppFiles(
+  db: Db,
+  { cursors }: ListDeps,
+  access: AppAccess,
+  { prefix = '', limit, cursor, revision }: FileQuery,
+  now: Date,
+) {
+  const binding = ['listAppFiles', access.app.id, access.caller.credential_id, prefix, revision];
+  const after = cursors.open(cursor, binding, now);
+  const rows =
+    revision === undefined
+      ? await listFiles(db, access, prefix, limit, after)
+      : await listRevisionFiles(db, access, revision, { prefix, limit, after });
+  const present = ({ path, size, sha256, updated_date }: (typeof rows)[number]) => {
+    return { path, size, sha256, updated_date: updated_date.toISOString() };
+  };
+  return cursors.page(rows, limit, binding, now, present, (row) => [row.path]);
+}
+
+/** Reads a present file, or one of a kept revision. */
+export async function getAppFile(
+  db: Db,
+  access: AppAccess,
+  { path, revision }: { readonly path: string; readonly revision?: number | undefined },
+) {
+  const file =
+    revision === undefined
+      ? await findFile(db, access, path)
+      : (await readRevisionFiles(db, access, revision, [path]))[0];
   if (file === undefined) throw notFound('file_not_found');
-  const content = file.content.toString(file.encoding === 'utf-8' ? 'utf8' : 'base64');
-  return { path, content, encoding: file.encoding, sha256: file.sha256, revision: access.app.revision };
+  const { encoding, sha256 } = file;
+  const content = file.content.toString(encoding === 'utf-8' ? 'utf8' : 'base64');
+  return { path, content, encoding, sha256, revision: revision ?? access.app.revision };
 }
 
 export async function putAppFile(
@@ -39,8 +74,8 @@ export async function putAppFile(
     if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw revisionConflict(app.revision);
     const isSame = before?.sha256 === file.sha256 && before.encoding === file.encoding;
     if (isSame) return unchanged({ path, sha256: file.sha256, revision: app.revision });
-    const revision = await incrementRevision(db, access, now);
-    await storage.admit(db, access, file.size - (before?.size ?? 0), now);
+    const revision = await incrementRevision(db, access, { cause: 'file' }, now);
+    await storage.admit(db, access, file.size, now); // what it replaces is kept
     await saveFiles(db, access, [file], now);
     await enforceFileLimits(db, access);
     await auditFiles(
@@ -56,7 +91,7 @@ export async function putAppFile(
 
 export async function deleteAppFile(db: Db, access: AppAccess, path: string, now: Date) {
   return transaction(db, async (db) => {
-    const revision = await incrementRevision(db, access, now);
+    const revision = await incrementRevision(db, access, { cause: 'file' }, now);
     if ((await removeFiles(db, access, [path])) === 0) throw notFound('file_not_found');
     await auditFiles(db, access, revision, { created: [], updated: [], deleted: [path] }, now);
     return { success: true } as const;
@@ -77,8 +112,8 @@ export async function syncAppFiles(db: Db, storage: StorageQuota, access: AppAcc
       deleted: input.delete_missing ? [...known.keys()].filter((path) => !sent.has(path)) : [],
     };
     if (isEmpty(changes)) return unchanged({ ...changes, revision: app.revision });
-    const revision = await incrementRevision(db, access, now);
-    await saveChanges(db, storage, access, { files, changes, base: { revision, known } }, now);
+    const revision = await incrementRevision(db, access, { cause: 'sync' }, now);
+    await saveChanges(db, storage, access, { files, changes, revision }, now);
     return withNotes({ ...changes, revision }, noNotes);
   });
 }
@@ -104,8 +139,7 @@ export async function applyTextChanges(
   const files = changes.flatMap(({ path, text }) => (text === null ? [] : [toStoredFile(path, { content: text })]));
   const removed = changes.filter(({ path, text }) => text === null && known.has(path)).map(({ path }) => path);
   const changed = { ...compare(files, known), deleted: removed };
-  if (!isEmpty(changed))
-    await saveChanges(db, storage, access, { files, changes: changed, base: { revision, known } }, now);
+  if (!isEmpty(changed)) await saveChanges(db, storage, access, { files, changes: changed, revision }, now);
   return changed;
 }
 
@@ -128,20 +162,18 @@ async function saveChanges(
   {
     files,
     changes,
-    base: { revision, known },
+    revision,
   }: {
     readonly files: readonly StoredFile[];
     readonly changes: FileChanges;
-    readonly base: { revision: number; known: Versions };
+    readonly revision: number;
   },
   now: Date,
 ): Promise<void> {
   const paths = new Set([...changes.created, ...changes.updated]);
   const changed = files.filter((file) => paths.has(file.path));
-  const sizeBefore = (path: string) => known.get(path)?.size ?? 0;
-  const added = changed.map((file) => file.size - sizeBefore(file.path));
-  const removed = changes.deleted.map((path) => -sizeBefore(path));
-  await storage.admit(db, access, sum([...added, ...removed]), now);
+  const sizes = changed.map(({ size }) => size); // what they replace is kept
+  await storage.admit(db, access, sum(sizes), now);
   await saveFiles(db, access, changed, now);
   await removeFiles(db, access, changes.deleted);
   await enforceFileLimits(db, access);

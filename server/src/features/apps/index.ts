@@ -5,6 +5,8 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Db } from '../../tables.ts';
 import { filePath } from './contract.ts';
 import { applyTextChanges, maxFileBytes, type TextChange } from './files.ts';
+import { purgeRevisions, removeExpiredHistory } from './revisions/purge.ts';
+import { findRevisionHeaders, listRevisionFiles, readRevisionFiles, requireKept } from './revisions/revision.ts';
 import { type AppDeps, appRoutes } from './routes.ts';
 import { readSecrets, rewrapSecrets } from './secrets.ts';
 import { hashFiles, listFileSizes, listFilesIn, listSecretNames, listVersions, readFiles } from './store.ts';
@@ -25,6 +27,13 @@ export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
   routes: appRoutes(deps),
   /** The parts of an app's contents that other features read. */
   contents: { listFilesIn, readFiles, listSecretNames },
+  /** The files and headers of any revision that is kept. If it is not, they throw 404 `revision_not_found`. */
+  keptRevisions: {
+    listFiles: listRevisionFiles,
+    readFiles: readRevisionFiles,
+    findHeaders: findRevisionHeaders,
+    require: requireKept,
+  },
   /** The files that security scans read. */
   scannedFiles: { list: listFileSizes, read: readFiles, hash: hashFiles },
   /** For requests that the app's automations and workflows send. The values must never appear in a response. */
@@ -36,6 +45,8 @@ export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
     return [...(await readSecrets(db, deps.secrets, access.app, names)).values()];
   },
   jobs: [
+    { name: 'purge revisions', everyMs: 60_000, run: purgeRevisions },
+    { name: 'purge history of expired apps', everyMs: 60 * 60 * 1000, run: removeExpiredHistory },
     { name: 'purge apps', everyMs: 60 * 60 * 1000, run: purgeApps },
     { name: 'remove released slugs', everyMs: 60 * 60 * 1000, run: removeReleasedSlugs },
     {

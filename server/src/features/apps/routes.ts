@@ -20,6 +20,7 @@ import {
   AppQuery,
   FileEntry,
   FileInput,
+  FileOfRevision,
   FilePath,
   FileQuery,
   FileSaved,
@@ -28,14 +29,16 @@ import {
   NewApp,
   Secret,
   SecretName,
+  SecretQuery,
   SecretValue,
   Share,
   ShareRole,
 } from './contract.ts';
-import { deleteAppFile, getAppFile, putAppFile, syncAppFiles } from './files.ts';
+import { deleteAppFile, getAppFile, listAppFiles, putAppFile, syncAppFiles } from './files.ts';
+import { revisionRoutes } from './revisions/routes.ts';
 import { deleteAppSecret, putAppSecret } from './secrets.ts';
 import { deleteAppShare, type GuestInvitations, listAppShares, putAppShare } from './shares.ts';
-import { listApps, listFiles, listSecrets } from './store.ts';
+import { listApps, listSecrets } from './store.ts';
 
 export interface AppDeps extends TrashDeps {
   readonly startChat: StartChat;
@@ -55,6 +58,7 @@ export const appRoutes = (deps: AppDeps): Route[] => [
   ...crudRoutes(deps),
   ...shareRoutes(deps.guests),
   ...fileRoutes(deps),
+  ...revisionRoutes(deps),
   ...secretRoutes(deps),
 ];
 
@@ -219,6 +223,7 @@ const mebibyte = 1024 * 1024;
 const fileWriteLimit = perMinute(120, 'caller', { group: 'files' });
 const fileWriteCredentials = { ...writeCredentials, workspaceKey: 'apps:write' } as const;
 const quotaExceeded = { status: 402, code: 'storage_quota_exceeded' } as const;
+const noRevision = { status: 404, code: 'revision_not_found' } as const;
 const tooManyFiles = { status: 409, code: 'limit_reached' } as const;
 const conflict = { status: 409, code: 'revision_conflict' } as const;
 
@@ -233,19 +238,8 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     limit: perMinute(300, 'caller'),
     query: FileQuery,
     answers: { 200: items(FileEntry, 'The files of this page, ordered by path.') },
-    refusals: [cursorRefusal],
-    handle: async ({ db, access, query, now }) => {
-      const binding = ['listAppFiles', access.app.id, access.caller.credential_id, query.prefix];
-      const rows = await listFiles(
-        db,
-        access,
-        query.prefix ?? '',
-        query.limit,
-        cursors.open(query.cursor, binding, now),
-      );
-      const present = (row: (typeof rows)[number]) => ({ ...row, updated_date: row.updated_date.toISOString() });
-      return cursors.page(rows, query.limit, binding, now, present, (row) => [row.path]);
-    },
+    refusals: [cursorRefusal, noRevision],
+    handle: ({ db, access, query, now }) => listAppFiles(db, { cursors }, access, query, now),
   }),
   route({
     name: 'getAppFile',
@@ -255,10 +249,10 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: appAs('viewer'),
     limit: perMinute(600, 'caller'),
-    query: FilePath,
+    query: FileOfRevision,
     answers: { 200: AppFileContent },
-    refusals: [{ status: 404, code: 'file_not_found' }],
-    handle: ({ db, access, query }) => getAppFile(db, access, query.path),
+    refusals: [{ status: 404, code: 'file_not_found' }, noRevision],
+    handle: ({ db, access, query }) => getAppFile(db, access, query),
   }),
   route({
     name: 'putAppFile',
@@ -324,7 +318,7 @@ const secretRoutes = ({ cursors, secrets }: AppDeps): Route[] => [
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
-    query: FileQuery.omit({ prefix: true }),
+    query: SecretQuery,
     answers: { 200: items(Secret, 'The secrets of this page, without their values.') },
     refusals: [cursorRefusal],
     handle: async ({ db, access, query, now }) => {

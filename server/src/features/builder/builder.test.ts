@@ -63,6 +63,15 @@ describe('sendChatMessage', () => {
         },
       },
     });
+    const revisions = await world.call('GET', `/api/apps/${app.id}/revisions`, { as: token });
+    expect(revisions.body.items[0]).toMatchObject({
+      revision: app.revision + 1,
+      cause: 'chat',
+      message_id: got.body.conversation.messages[0].id,
+      summary: 'Make a page',
+      actor: owner.email,
+      files: { added: 2, changed: 0, removed: 0 },
+    });
     const shown = listCalls(got);
     expect(shown.map(({ name, status }) => `${name} ${status}`)).toEqual([
       'write_file success',

@@ -90,7 +90,7 @@ async function applyRule(
   const { entity_name: entity, operation, rule_after, schema_revision } = rule;
   const current = (await schemas.list(db, access)).find(({ name }) => name === entity);
   if (current?.revision !== schema_revision) throw outdated();
-  const revision = await incrementRevision(db, access, now);
+  const revision = await incrementRevision(db, access, { cause: 'schema' }, now);
   await schemas.applyHeld(db, access, { entity, operation, rule: rule_after }, revision, now);
   await moveHeldRules(db, access, rule, revision);
   return revision;

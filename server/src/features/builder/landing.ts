@@ -3,16 +3,20 @@
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { incrementRevision } from '../../core/identity/apps.ts';
+import type { RevisionReason } from '../../core/identity/revisions.ts';
 import type { ToolCall } from '../../core/turns/deltas.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
+import { toStorableText } from '../../kit/text.ts';
+import type { FileDifference } from '../../kit/text-edit/diff.ts';
 import type { Db } from '../../tables.ts';
-import { type FileDifference, showDifferences } from './diff.ts';
+import { showDifferences } from './diff.ts';
 import type { AppSignUp, Draft, DraftDeps, HeldSchemas, SchemaDocument, SignUpChange } from './draft.ts';
 import { type EndDeps, failTurn, listRecords, requireClaim, TurnFailed, type TurnFailure, writeEnd } from './end.ts';
 import { noteHeld, saveHeldRules } from './held-rules.ts';
 import { toShownReply } from './step.ts';
+import { findMessage } from './store/messages.ts';
 import { listSteps } from './store/steps.ts';
 import type { TurnRow } from './store/turns.ts';
 
@@ -31,12 +35,13 @@ export async function landTurn(
     const differences = (await readDifferences(db, deps, access, draft)).filter(isChange);
     const schemas = await readSchemaChanges(db, deps, access, draft, now);
     const shown = showDifferences([...schemas.differences, ...differences]);
+    const reason = await readReason(db, turn);
     await transaction(db, async (db) => {
       await requireClaim(db, turn);
       const current = await findAccessOnBehalf(db, turn, turn.app_id, 'editor');
       if (current === undefined) throw refuseLanding(accessLost);
       const isRevision = draft.isChanged && differences.length + schemas.differences.length > 0;
-      const revision = await saveDraft(db, deps, current, { draft, schemas, isRevision }, now);
+      const revision = await saveDraft(db, deps, current, { draft, schemas, isRevision, reason }, now);
       if (draft.signUp !== undefined) await saveSignUp(db, deps, current, draft.signUp, now);
       const steps = await listSteps(db, turn);
       const reply = toShownReply(listRecords(steps));
@@ -83,6 +88,7 @@ interface DraftToSave {
   readonly schemas: SchemaChanges;
   /** False if the turn changed nothing, or only proposes rules. */
   readonly isRevision: boolean;
+  readonly reason: RevisionReason;
 }
 
 /** Returns the new revision, if there is one. */
@@ -90,13 +96,13 @@ async function saveDraft(
   db: Db,
   { files, schemas }: LandingDeps,
   access: AppAccess,
-  { draft, schemas: changes, isRevision }: DraftToSave,
+  { draft, schemas: changes, isRevision, reason }: DraftToSave,
   now: Date,
 ): Promise<number | undefined> {
   const entities = [...draft.changedSchemas.keys()];
   if (!isRevision && entities.length === 0) return undefined;
   if (entities.length > 0) await schemas.lock(db, access); // always locked before the app's row
-  const revision = isRevision ? await incrementRevision(db, access, now) : undefined;
+  const revision = isRevision ? await incrementRevision(db, access, reason, now) : undefined;
   await refuseConflicts(db, { files, schemas }, access, { draft, changes });
   if (revision !== undefined) await schemas.apply(db, access, changes.documents, revision, now);
   if (entities.length > 0) {
@@ -107,6 +113,15 @@ async function saveDraft(
   const changedFiles = [...draft.changedFiles].map(([path, text]) => ({ path, text }));
   await files.apply(db, access, changedFiles, revision, now);
   return revision;
+}
+
+const maxSummary = 200;
+
+/** The revision is described by the beginning of the message that asked for it. */
+async function readReason(db: Db, turn: TurnRow): Promise<RevisionReason> {
+  const message = await findMessage(db, turn, turn.message_id);
+  const summary = toStorableText((message?.content ?? '').slice(0, maxSummary)); // the cut may split a character
+  return { cause: 'chat', message_id: turn.message_id, summary };
 }
 
 /** Refuses if someone else has changed the setting since the assistant read it. */

@@ -47,9 +47,9 @@ export function setSecuritySettings(
     const after: SettingsRow = { ...before, static_code_enabled, ...withoutUndefined(headers) };
     const changed = (Object.keys(after) as (keyof SettingsRow)[]).filter((name) => before[name] !== after[name]);
     if (changed.length === 0) return unchanged(presentSettings(before, static_code_default));
+    await incrementRevision(db, access, { cause: 'headers' }, now);
     await saveSettings(db, access, after);
     if (changed.includes('csp')) await onPolicyChange(db, access);
-    await incrementRevision(db, access, now);
     const pick = (row: SettingsRow) => Object.fromEntries(changed.map((name) => [name, row[name]]));
     await audit(
       db,

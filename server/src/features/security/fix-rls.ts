@@ -88,7 +88,7 @@ function fixEntity(db: Db, deps: FixDeps, access: AppAccess, finding: StoredFind
     if (!operations.every(isSame)) throw new NotFixed('schema_changed');
     const replaced = Object.fromEntries(operations.map((operation) => [operation, recommended[operation]]));
     const document = { ...schema.document, rls: { ...rules, ...replaced } };
-    const revision = await incrementRevision(db, access, now);
+    const revision = await incrementRevision(db, access, { cause: 'fix' }, now);
     await deps.schemas.apply(db, access, [document], revision, now);
     await requireClosed(db, deps, access, { schema: { name, document, revision }, operations }, now);
     await audit(

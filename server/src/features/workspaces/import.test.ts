@@ -274,6 +274,18 @@ describe('a row that no operation could have written', () => {
     ['a file in .git', set('app_files', { path: '.git/config' }), 'path'],
     ['a file with another hash', set('app_files', { sha256: '0'.repeat(64) }), 'content, size and sha256 do not match'],
     ['a file with another size', set('app_files', { size: 1 }), 'content, size and sha256 do not match'],
+    [
+      'a past content with another hash',
+      set('app_past_contents', { sha256: '0'.repeat(64) }),
+      'content, size and sha256',
+    ],
+    ['a past file outside of its folder', set('app_past_versions', { name: '../x' }), 'name is not a path'],
+    ['a past version without its content', set('app_past_versions', { sha256: 'x' }), 'app_past_versions'],
+    [
+      'a revision in the future',
+      set('app_revisions', { revision: 1_000 }),
+      'the history of an app is newer than the app',
+    ],
     ['a file that is not base64', set('app_files', { content: '!' }), 'content, size and sha256 do not match'],
     [
       'a file that claims to be text',

@@ -7,6 +7,7 @@ import type { Plan } from '../../core/auth/plans.ts';
 import { startOfMonth } from '../../core/credits/pool.ts';
 import { listMismatches } from '../../core/credits/reconciliation.ts';
 import { withdrawGrants } from '../../core/credits/reservations.ts';
+import { insertMissingRevisions } from '../../core/identity/revisions.ts';
 import { insertUser } from '../../core/identity/users.ts';
 import { countImportedRecords } from '../../core/storage/usage.ts';
 import { ArchiveError } from '../../kit/archive/archive-error.ts';
@@ -93,6 +94,7 @@ export async function importWorkspace(
     if (reader.countUnused() > 0) throw new ArchiveError('it lists people that no row refers to');
     await refuseInconsistent(db, workspaceId, now);
     await countImportedRecords(db, workspaceId);
+    await insertMissingRevisions(db, workspaceId); // older archives have none
     if (!options.keepPlan) {
       await resetPlan(db, workspaceId, options.defaultPlan);
       await withdrawGrants(db, workspaceId, now);

@@ -62,11 +62,13 @@ async function newPlace(changes: { storage_quota_bytes?: number } = {}): Promise
 
 const textOf = (bytes: number) => 'x'.repeat(bytes);
 
-/** Measures the stored bytes: records as JavaScript's JSON, files, and archives on disk. */
+/** Measures the stored bytes: records as JavaScript's JSON, files and past versions, and archives on disk. */
 async function measure({ workspace }: Pick<Place, 'workspace'>) {
   const apps = world.db.selectFrom('apps').where('workspace_id', '=', workspace).select('id');
   const records = await world.db.selectFrom('entity_records').where('app_id', 'in', apps).select('data').execute();
   const files = await world.db.selectFrom('app_files').where('app_id', 'in', apps).select('content').execute();
+  const past = await world.db.selectFrom('app_past_contents').where('app_id', 'in', apps).select('content').execute();
+  const versions = await world.db.selectFrom('app_past_versions').where('app_id', 'in', apps).select('name').execute();
   const exports = await world.db
     .selectFrom('workspace_exports')
     .where('workspace_id', '=', workspace)
@@ -77,7 +79,10 @@ async function measure({ workspace }: Pick<Place, 'workspace'>) {
   const archives = await Promise.all(exports.map(({ id }) => stat(join(folder, 'exports', `${id}.tar.gz`))));
   return {
     records_bytes: sum(records.map(({ data }) => Buffer.byteLength(JSON.stringify(data)))),
-    files_bytes: sum(files.map(({ content }) => content.length)),
+    files_bytes: sum([
+      ...[...files, ...past].map(({ content }) => content.length),
+      ...versions.map(({ name }) => 200 + Buffer.byteLength(name)),
+    ]),
     archives_bytes: sum(archives.map(({ size }) => size)),
   };
 }
@@ -98,8 +103,8 @@ describe('the count of stored bytes', () => {
     expect((await place.call('GET', '/api/workspace')).body.storage).toMatchObject(before);
     try {
       world.clock.aheadMs += 31 * dayMs;
-      for (const job of ['purge records', 'purge apps', 'remove expired exports', 'purge records', 'purge apps'])
-        await runJob(job);
+      const purges = ['purge records', 'purge history of expired apps', 'purge apps'];
+      for (const job of [...purges, 'remove expired exports', ...purges]) await runJob(job);
       await expectExact(place);
       expect(await recountWorkspace(db, place.workspace)).toBeUndefined();
     } finally {
@@ -150,7 +155,7 @@ describe('the count of stored bytes', () => {
   it('ends with the workspace', async () => {
     const place = await newPlace();
     await place.call('POST', 'entities/Note', { text: 'short-lived' });
-    await place.call('PUT', 'files/content?path=a.txt', { content: 'a' });
+    for (const content of ['a', 'b']) await place.call('PUT', 'files/content?path=a.txt', { content });
     await foldStorageChanges(db, world.clock.now());
     await world.db
       .updateTable('workspaces')
@@ -159,7 +164,7 @@ describe('the count of stored bytes', () => {
       .execute();
     try {
       world.clock.aheadMs += 31 * dayMs;
-      for (const job of ['purge records', 'purge workspaces']) await runJob(job);
+      for (const job of ['purge records', 'purge history of expired apps', 'purge workspaces']) await runJob(job);
     } finally {
       world.clock.aheadMs -= 31 * dayMs;
     }
@@ -275,10 +280,10 @@ describe('the storage quota', () => {
     expect(Object.keys(got.body)).not.toContain('quota_bytes');
   });
 
-  it('lets through what shrinks, deletes or restores, also far above the quota', async () => {
+  it('lets through what shrinks records, deletes or restores, also far above the quota', async () => {
     const { call, kept, workspace } = await newFullPlace();
     const other = (await call('POST', 'entities/Note', { text: textOf(500) })).body;
-    await call('PUT', 'files/content?path=a.txt', { content: textOf(100) });
+    for (const path of ['a.txt', 'b.txt']) await call('PUT', `files/content?path=${path}`, { content: textOf(100) });
     const set = { storage_quota_bytes: 1 };
     await world.db.updateTable('workspaces').set(set).where('id', '=', workspace).execute();
     world.clock.aheadMs += 61_000; // expires the usage that this process has cached
@@ -288,14 +293,16 @@ describe('the storage quota', () => {
       ['PUT', 'entities/Note/bulk', [{ id: kept.id, text: textOf(7_000) }]],
       ['DELETE', `entities/Note/${other.id}`],
       ['POST', `entities/Note/${other.id}/restore`],
-      ['PUT', 'files/content?path=a.txt', { content: textOf(90) }],
-      ['PUT', 'files', { files: [{ path: 'b.txt', content: 'b' }], delete_missing: true }],
-      ['DELETE', 'files/content?path=b.txt'],
+      ['PUT', 'files', { files: [{ path: 'a.txt', content: textOf(100) }], delete_missing: true }],
+      ['DELETE', 'files/content?path=a.txt'],
       ['DELETE', `entities/Note/${other.id}/permanent`],
       ['DELETE', 'entities/Note', { query: {}, all: true }],
     ] as const;
     for (const [method, path, body] of passing) expect(await call(method, path, body)).toMatchObject({ status: 200 });
     expect((await call('POST', 'entities/Note', {})).status).toBe(402);
+    // The content that a smaller one replaces is kept.
+    expect((await call('PUT', 'files/content?path=c.txt', { content: '' })).status).toBe(200);
+    expect((await call('PUT', 'files/content?path=c.txt', { content: 'c' })).status).toBe(402);
   });
 
   it('is free again at once after a purge, whatever the process had read', async () => {

@@ -297,6 +297,11 @@ export async function listInconsistencies(db: Db, workspaceId: string, month: Da
     union all select 'a webhook has no sequence number' where exists (
       select from webhooks w where w.workspace_id = ${workspaceId} and not exists (
         select from webhook_sequences s where s.workspace_id = ${workspaceId} and s.webhook_id = w.id))
+    union all select 'the history of an app is newer than the app' where exists (
+      select from apps a where a.workspace_id = ${workspaceId} and (
+        exists (select from app_revisions r where r.app_id = a.id and r.revision > a.revision)
+        or exists (select from app_past_versions v where v.app_id = a.id and v.until_revision > a.revision)
+        or exists (select from app_files f where f.app_id = a.id and f.since_revision > a.revision)))
     union all select 'the ledger contains credits for a month that has no pool' where exists (
       select from credit_ledger l where l.workspace_id = ${workspaceId} and not exists (
         select from credit_pools p where p.workspace_id = ${workspaceId} and p.period_start = l.period_start))

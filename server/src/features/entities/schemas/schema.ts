@@ -137,7 +137,9 @@ export async function syncEntitySchemas(
     const isChange = changed.length > 0 || removed.length > 0;
     if (isChange && !input.dry_run) {
       const revision =
-        changed.length > 0 ? await saveAsRevision(db, access, changed, now) : await incrementRevision(db, access, now);
+        changed.length > 0
+          ? await saveAsRevision(db, access, changed, now)
+          : await incrementRevision(db, access, { cause: 'schema' }, now);
       for (const row of removed) await removeWithAudit(db, access, row, revision, now);
     }
     const named = (which: typeof changed) => which.map(({ schema }) => schema.name);
@@ -192,7 +194,7 @@ export async function deleteEntitySchema(
     await refuseInUse(db, access, [row], trashAllRecords === undefined ? 0 : maxTrashedWithSchema);
     await refuseNamed(db, access, [row], listNamed);
     await trashAllRecords?.(db, access, row.name, now);
-    await removeWithAudit(db, access, row, await incrementRevision(db, access, now), now);
+    await removeWithAudit(db, access, row, await incrementRevision(db, access, { cause: 'schema' }, now), now);
     return { success: true } as const;
   });
 }
@@ -233,7 +235,7 @@ interface SchemaChange {
 }
 
 async function saveAsRevision(db: Db, access: AppAccess, changes: readonly SchemaChange[], now: Date): Promise<number> {
-  const revision = await incrementRevision(db, access, now);
+  const revision = await incrementRevision(db, access, { cause: 'schema' }, now);
   await saveChanges(db, access, changes, revision, now);
   return revision;
 }
