@@ -4,6 +4,7 @@ export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly { role: string; content?: string | null }[];
   readonly tools?: readonly { function: { name: string } }[];
+  readonly max_tokens?: number;
   readonly stream_options?: { include_usage?: boolean };
 }
 

@@ -1292,6 +1292,7 @@ export interface Tables {
     last_error: string | null;
     failed_at: Date | null;
     changed_in: string | null;
+    has_called_model: Generated<boolean>;
   };
   test_flows: {
     id: string;
@@ -1329,6 +1330,13 @@ export interface Tables {
     seq: number;
     delta: Json;
     created_date: Date;
+  };
+  unpaid_model_work: {
+    workspace_id: string;
+    kind: 'explanation' | 'test_run' | 'suggestion';
+    subject_id: string;
+    day: string;
+    times: number;
   };
   users: {
     id: string;
@@ -1439,6 +1447,7 @@ export interface Tables {
     run_id: string;
     holder: string;
     expires_at: Date;
+    retry_at: Date | null;
   };
   workflow_events: {
     id: string;

@@ -1,25 +1,33 @@
 // Detects faults in Plinth that prevent a run from testing the app, as opposed to faults in the app, and the
 // messages shown to the user who started the run.
+import { maxUnpaidADay } from '../../core/credits/unpaid.ts';
 import type { Evidence, NetworkFailure } from '../../gateways/browser/session/types.ts';
 import type { StoredResult } from './report.ts';
 import type { Verdict } from './run/verdict.ts';
 
+const free = 'Nothing was charged.';
+
 export const messages = {
-  crashed: 'The browser or the worker crashed twice during this run. Nothing was charged. Start it again.',
-  noBrowser: 'No browser could be started within 2 minutes. Nothing was charged. Start the run again later.',
-  notConfigured: 'This worker has no browser. Nothing was charged. Ask the operator to set BROWSER_EXECUTABLE.',
-  tookTooLong: 'The run did not end within 15 minutes. Nothing was charged. Split the test into smaller ones.',
-  waitedTooLong: 'No worker was available for this run within an hour. Nothing was charged. Start it again later.',
-  accessLost:
-    'The person who started this run can no longer test the app. Nothing was charged. Ask another editor to start it.',
-  notPublished: 'The app is no longer published. Nothing was charged. Publish it, then start the run again.',
-  modelUnavailable: 'The language model became unavailable during this run. Nothing was charged. Start it again later.',
-  tooManyRequests: "Requests from this run exceeded Plinth's rate limit. Nothing was charged. Start it again later.",
-  unreachable: 'The browser briefly lost connection to Plinth during this run. Nothing was charged. Start it again.',
-  notAnalysed:
-    'The result of this run could not be analysed because of an internal error. Nothing was charged. Start it again.',
-  other: 'This run could not finish because of an internal error. Nothing was charged. Start it again.',
+  crashed: `The browser or the worker crashed twice during this run. ${free} Start it again.`,
+  noBrowser: `No browser could be started within 2 minutes. ${free} Start the run again later.`,
+  notConfigured: `This worker has no browser. ${free} Ask the operator to set BROWSER_EXECUTABLE.`,
+  tookTooLong: `The run did not end within 15 minutes. ${free} Split the test into smaller ones.`,
+  waitedTooLong: `No worker was available for this run within an hour. ${free} Start it again later.`,
+  accessLost: `The person who started this run can no longer test the app. ${free} Ask another editor to start it.`,
+  notPublished: `The app is no longer published. ${free} Publish it, then start the run again.`,
+  modelUnavailable: `The language model became unavailable during this run. ${free} Start it again later.`,
+  tooManyRequests: `Requests from this run exceeded Plinth's rate limit. ${free} Start it again later.`,
+  unreachable: `The browser briefly lost connection to Plinth during this run. ${free} Start it again.`,
+  notAnalysed: `The result of this run could not be analysed because of an internal error. ${free} Start it again.`,
+  other: `This run could not finish because of an internal error. ${free} Start it again.`,
 } as const;
+
+/** The same message for a run that is charged, because the app has had its free failures of today. */
+export const sayCharged = (message: string): string =>
+  message.replace(
+    free,
+    `The run was charged, because ${maxUnpaidADay.test_run} runs of this app have failed free of charge today.`,
+  );
 
 /** Returns a message if a fault in Plinth prevented the run from testing the app. */
 export function findFault(

@@ -130,6 +130,25 @@ describe('generateFlows', () => {
     expect((await generate(await newApp())).status).toBe(503);
   });
 
+  it('is refused for the rest of a day in which the model gave 20 answers for the app that were not usable', async () => {
+    const app = await newApp();
+    model.script(() => ({ text: 'Test everything.' }));
+    expect((await generate(app)).status).toBe(503);
+    await sql`update unpaid_model_work set times = 19 where subject_id = ${app.id}`.execute(world.db);
+    expect((await generate(app)).status).toBe(503);
+    const asked = model.requests.length;
+    const refused = { status: 429, body: { code: 'rate_limited', limit: 20, window_seconds: 86_400 } };
+    expect(await generate(app)).toMatchObject(refused);
+    const suggest = () =>
+      world.call('POST', `/api/apps/${app.id}/ads-platform/suggestions/search-themes`, { as: token, body: {} });
+    expect(await suggest()).toMatchObject(refused);
+    expect(model.requests).toHaveLength(asked);
+    expect((await generate(await newApp())).status).toBe(503);
+    await sql`update unpaid_model_work set day = day - 1 where subject_id = ${app.id}`.execute(world.db);
+    propose(flow('One'));
+    expect((await generate(app)).status).toBe(200);
+  });
+
   it('generates once for one Idempotency-Key', async () => {
     const app = await newApp();
     propose(flow('One'));

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
 import { charge, requireCredits } from '../../core/credits/reservations.ts';
+import { countUnpaid, requireSuggestionsLeft } from '../../core/credits/unpaid.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { toStorableText } from '../../kit/text.ts';
@@ -31,17 +32,21 @@ const maxOutputTokens = 4_000;
 
 /**
  * Runs outside any transaction, because the model's reply takes a while. Checks the number of flows, then the credits,
- * then the model.
+ * then how often the model gave no usable answer today, then the model.
  */
 export async function proposeFlows(db: Db, deps: GenerationDeps, access: AppAccess, now: Date): Promise<NewFlow[]> {
   const { workspace_id, caller } = access;
   const app = toAppKey(access);
   if ((await countFlows(db, app)) > maxFlows - maxProposals) throw tooManyFlows();
   await requireCredits(db, { workspace_id, user_id: caller.user_id, amount: generationPrice }, now);
+  await requireSuggestionsLeft(db, access, now);
   const state = await deps.model.readState();
   if (state !== 'available') throw modelUnavailable(state);
   const proposed = await askModel(deps, await describeApp(db, deps, access), await listFlowNames(db, app));
-  if (proposed === undefined) throw modelUnavailable('unavailable');
+  if (proposed === undefined) {
+    await countUnpaid(db, { workspace_id, kind: 'suggestion', subject_id: access.app.id }, now);
+    throw modelUnavailable('unavailable');
+  }
   return proposed;
 }
 

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { listSessionsOnHost, startFlowWorld } from '../../../test/support/flows.ts';
+import { publishFiles } from '../../../test/support/published.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
 
 // Browsers start and stop slowly on a busy machine.
@@ -253,6 +254,37 @@ describe('with a worker', () => {
     });
     expect(await listCharges(app)).toEqual(['released']);
     run.release();
+  });
+
+  it('a page that has the API refuse its requests ends three runs a day for nothing; further ones are charged', async () => {
+    const { app, flow } = await published();
+    const page = `<!doctype html><html lang="en"><head><title>Shop</title></head><body><h1>Shop</h1><script type="module">
+      for (let sent = 0; sent < 15; sent += 1)
+        await fetch('/api/apps/${app.id}/auth/link', { method: 'POST', headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ email: 'a@example.com' }) });
+      document.querySelector('h1').textContent = 'Limited';
+    </script></body></html>`;
+    await publishFiles(world, app, { 'dist/index.html': page }, scene.token);
+    // The origin of a page below `/p/`.
+    await world.db
+      .updateTable('apps')
+      .set({ public_origins: ['null'] })
+      .where('id', '=', app.id)
+      .execute();
+    const runOnce = async () => {
+      scriptCalls(hasText('Limited'), hasText('Sold out'), finish);
+      return waitForEnd(app, (await start(app, flow)).body.id);
+    };
+    const refused = { status: 'error', error_message: expect.stringContaining('rate limit') };
+    expect(await runOnce()).toMatchObject({ ...refused, credits_charged: 0 });
+    await sql`update unpaid_model_work set times = 3 where kind = 'test_run' and times = 1 and subject_id = ${app.id}`.execute(
+      world.db,
+    );
+    const charged = await runOnce();
+    expect(charged).toMatchObject({ ...refused, credits_charged: 3 });
+    expect(charged.error_message).toContain('The run was charged, because 3 runs of this app have failed');
+    expect(charged.error_message).not.toContain('Nothing was charged');
+    expect(await listCharges(app)).toEqual(['released', 'settled 3']);
   });
 
   it('a run that takes longer than 15 minutes is an error', async () => {

@@ -207,13 +207,25 @@ async function followFlow(
     session,
     { goal, role, url, testUser, recording },
     {
-      model: deps.model,
+      model: markCalls(db, deps, execution),
       clock: deps.clock,
       signal,
       onStep: (step, screenshot) => store(nameScreenshot(execution, step.number), screenshot),
     },
     { ...runLimits, checkMs: deps.times.checkMs },
   );
+}
+
+/** Records that the run has called the model before it does so for the first time in this claim. */
+function markCalls(db: Db, { model }: PerformDeps, execution: ExecutionRow): Pick<LanguageModel, 'step'> {
+  let marked: Promise<void> | undefined;
+  return {
+    async step(request, onText) {
+      marked ??= asOwner(db, execution, (db) => saveExecution(db, execution, { has_called_model: true }));
+      await marked;
+      return model.step(request, onText);
+    },
+  };
 }
 
 /** Saves the steps' result. If the run is retried after this, only the analysis is repeated. */

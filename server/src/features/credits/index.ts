@@ -3,6 +3,7 @@
 
 import type { Mismatch } from '../../core/credits/reconciliation.ts';
 import { expiredDueInMs, releaseExpired, removeOldReservations } from '../../core/credits/reservations.ts';
+import { removeOldUnpaid } from '../../core/credits/unpaid.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Db } from '../../tables.ts';
 import { reconcilePools } from './reconcile.ts';
@@ -21,6 +22,7 @@ export const credits = ({ reportMismatch, ...deps }: CreditsDeps) => ({
   jobs: [
     { name: 'release expired reservations', everyMs: 10_000, dueInMs: expiredDueInMs, run: releaseExpired },
     { name: 'remove old reservations', everyMs: 60 * 60 * 1000, run: removeOldReservations },
+    { name: 'remove old counts of unpaid work', everyMs: 60 * 60 * 1000, run: removeOldUnpaid },
     {
       name: 'reconcile credit pools',
       everyMs: 10 * 60 * 1000,

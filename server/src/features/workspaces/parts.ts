@@ -119,6 +119,7 @@ export const omittedTables: Readonly<Record<string, string>> = {
   workflow_events: 'very recent events that workflows may be waiting for',
   workflow_analyses: 'explanations of failed runs, which are not exported either',
   workflow_analysis_leases: 'which explanations are being generated',
+  unpaid_model_work: 'how often the language model worked today without a charge',
   ads_accounts: "advertising accounts: they belong to this installation's manager account on the ad platform",
   conversion_mappings: 'what counts as a conversion: part of an advertising account',
   tracking_checks: 'whether the tracking of what was published is verified: verify it again after you publish',

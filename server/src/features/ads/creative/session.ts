@@ -5,6 +5,7 @@ import { audit } from '../../../core/audit/audit.ts';
 import { type Price, perCall, perImage } from '../../../core/auth/prices.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { refund, reserve } from '../../../core/credits/reservations.ts';
+import { countUnpaid, requireSuggestionsLeft } from '../../../core/credits/unpaid.ts';
 import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
 import type { StorageQuota } from '../../../core/storage/quota.ts';
 import type { LanguageModel, ModelState } from '../../../gateways/language-model/index.ts';
@@ -123,6 +124,7 @@ async function begin(
   const amount = computeCost(channelSlots[channel_type].images.length);
   const spend = { workspace_id, user_id: caller.user_id, app_id: app.id, reference_id: id, amount, leaseMs };
   const reservation = await reserve(db, { ...spend, operation: 'generateAssets' }, now);
+  await requireSuggestionsLeft(db, access, now);
   if (modelState === 'not_configured') throw modelNotConfigured();
   if (modelState === 'unavailable') throw modelUnavailable();
   const target = { kind: 'ads_asset_session', id };
@@ -178,7 +180,9 @@ async function waitForSession(db: Db, deps: SessionDeps, { id, workspace_id, app
 export const cancelSession = (db: Db, session: SessionRow, now: Date): Promise<boolean> =>
   transaction(db, async (db) => {
     if (!(await saveSessionState(db, session, 'writing', 'failed'))) return false;
-    await refund(db, { workspace_id: session.workspace_id, id: session.reservation_id }, now);
+    const { workspace_id, app_id: subject_id } = session;
+    await countUnpaid(db, { workspace_id, kind: 'suggestion', subject_id }, now);
+    await refund(db, { workspace_id, id: session.reservation_id }, now);
     return true;
   });
 

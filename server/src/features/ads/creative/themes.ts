@@ -3,6 +3,7 @@
 import { perCall } from '../../../core/auth/prices.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { type Reservation, refund, reserve, settle } from '../../../core/credits/reservations.ts';
+import { countUnpaid, requireSuggestionsLeft } from '../../../core/credits/unpaid.ts';
 import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import type { Clock } from '../../../kit/clock.ts';
@@ -49,6 +50,7 @@ export async function askForThemes(
   now: Date,
 ): Promise<Suggested> {
   const { workspace_id, app, caller } = access;
+  await requireSuggestionsLeft(db, access, now);
   const spend = { workspace_id, user_id: caller.user_id, app_id: app.id, reference_id: null };
   const reservation = await reserve(db, { ...spend, operation: 'suggestSearchThemes', amount: cost, leaseMs }, now);
   const task = {
@@ -58,9 +60,13 @@ export async function askForThemes(
     business: describeBusiness(app, sent, deps.addresses.urlOf(app.slug)),
   } as const;
   const signal = AbortSignal.any([deps.shutdownSignal, AbortSignal.timeout(maxAnswerMs)]);
-  const answer = (await deps.model.check()) ? await askModel(deps.model, task, signal) : undefined;
+  const isAsked = await deps.model.check();
+  const answer = isAsked ? await askModel(deps.model, task, signal) : undefined;
   const list = findList(answer?.value);
-  return { reservation, search_themes: list && selectThemes(readTexts(list), deps.productName) };
+  const search_themes = list && selectThemes(readTexts(list), deps.productName);
+  if (isAsked && !search_themes?.length)
+    await countUnpaid(db, { workspace_id, kind: 'suggestion', subject_id: app.id }, now);
+  return { reservation, search_themes };
 }
 
 export async function suggestSearchThemes(

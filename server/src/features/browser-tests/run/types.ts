@@ -24,7 +24,7 @@ export interface RunInput {
 }
 
 export interface RunDeps {
-  readonly model: LanguageModel;
+  readonly model: Pick<LanguageModel, 'step'>;
   readonly clock: Clock;
   /** Cancels the run. */
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 // Tests explaining failed runs through the API, with the sandbox's language model (docs/api/workflows.md#explanations).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ChatRequest, type ModelReply, startModelSandbox } from '../../../../../sandbox/src/model.ts';
 import type { CallResult } from '../../../../test/support/client.ts';
 import { type FailedRun, insertFailedRun } from '../../../../test/support/failed-runs.ts';
@@ -56,6 +56,9 @@ const fail = (of: FailedRun = {}) => insertFailedRun(world, app, workflow, of);
 
 const findStored = (run: string) =>
   world.db.selectFrom('workflow_analyses').where('run_id', '=', run).selectAll().executeTakeFirst();
+
+const findCount = () =>
+  world.db.selectFrom('unpaid_model_work').where('kind', '=', 'explanation').selectAll().executeTakeFirst();
 
 const none = { status: 200, body: { explanation: '', generated_at: '' } };
 const sourceOf = ({ headers }: CallResult) => headers['x-explanation-source'];
@@ -253,9 +256,11 @@ describe('one generation', () => {
 });
 
 describe('an explanation is not stored', () => {
-  const failing: Record<string, () => void> = {
+  const refusing: Record<string, () => void> = {
     'the model is down': () => model.behave(500),
     'the model refuses our key': () => model.behave(401),
+  };
+  const failing: Record<string, () => void> = {
     'the model breaks off': () => model.behave('cut'),
     'the model sends something else': () => model.behave('malformed'),
     'the answer is too long to be complete': () => void script({ text: advice, finish_reason: 'length' }),
@@ -264,18 +269,52 @@ describe('an explanation is not stored', () => {
       void script(async ({ messages }) => ({ text: `They say: ${messages[0]?.content}` })),
   };
 
-  it.each(Object.entries(failing))('if %s', async (_why, breakModel) => {
-    breakModel();
-    const run = await fail();
+  const expectNone = async (run: string) => {
     const got = await analyze(run);
     expect(got).toMatchObject(none);
     expect(sourceOf(got)).toBe('none');
     expect(got.headers['x-failure-class']).toBe('authentication');
     expect(got.headers['x-failure-step']).toBe('3');
     expect(await findStored(run)).toBeUndefined();
+  };
+  const mend = () => {
     model.behave('well');
-    script({ text: advice });
+    return script({ text: advice });
+  };
+  const countToday = async () => (await findCount())?.times ?? 0;
+  // The generation that is not answered is counted, too.
+  beforeAll(() =>
+    vi.waitFor(async () => {
+      if ((await countToday()) === 0) throw new Error('not counted yet');
+    }),
+  );
+
+  it.each(Object.entries(refusing))('if %s, and the next call tries again', async (_why, breakModel) => {
+    const before = await countToday();
+    breakModel();
+    const run = await fail();
+    await expectNone(run);
+    expect(await countToday()).toBe(before);
+    mend();
     await expect.poll(async () => (await analyze(run)).body.explanation).toBe(advice);
+  });
+
+  it.each(Object.entries(failing))('if %s, and it is not tried again for an hour', async (_why, breakModel) => {
+    const before = await countToday();
+    breakModel();
+    const run = await fail();
+    await expectNone(run);
+    const requests = mend();
+    for (let again = 0; again < 3; again += 1) await expectNone(run);
+    expect(requests).toEqual([]);
+    expect(await countToday()).toBe(before + 1);
+    const waiting = await sql<{
+      minutes: number;
+    }>`select floor(extract(epoch from retry_at - clock_timestamp()) / 60)::int
+      as minutes from workflow_analysis_leases where run_id = ${run}`.execute(world.db);
+    expect(waiting.rows).toEqual([{ minutes: 59 }]);
+    await sql`update workflow_analysis_leases set retry_at = clock_timestamp() where run_id = ${run}`.execute(world.db);
+    expect((await analyze(run)).body.explanation).toBe(advice);
   });
 
   it('if no model is configured, or the operator does not want it', async () => {
@@ -298,6 +337,31 @@ describe('an explanation is not stored', () => {
     expect(got).toMatchObject(none);
     expect(sourceOf(got)).toBe('none');
     expect(await findStored(unansweredRun)).toBeUndefined();
+  });
+});
+
+describe('the explanations of a workspace', () => {
+  it('are at most 100 a day', async () => {
+    const requests = script({ text: advice });
+    const stored = await fail();
+    expect((await analyze(stored)).body.explanation).toBe(advice);
+    await sql`update unpaid_model_work set times = 99 where kind = 'explanation'`.execute(world.db);
+    const runs = await Promise.all(Array.from({ length: 3 }, () => fail()));
+    const sources = (await Promise.all(runs.map((run) => analyze(run)))).map(sourceOf);
+    expect(sources.toSorted()).toEqual(['generated', 'none', 'none']);
+    expect(requests).toHaveLength(2);
+    expect((await analyze(stored)).body.explanation).toBe(advice);
+
+    await sql`update unpaid_model_work set day = day - 1 where kind = 'explanation'`.execute(world.db);
+    const left = runs[sources.indexOf('none')] as string;
+    expect((await analyze(left)).body.explanation).toBe(advice);
+    expect(await findCount()).toMatchObject({ times: 1 });
+  });
+
+  it('are asked for with a bound on what the model writes', async () => {
+    const requests = script({ text: advice });
+    await analyze(await fail());
+    expect(requests[0]?.max_tokens).toBe(4_000);
   });
 });
 

@@ -1,6 +1,7 @@
 // Explains a failed run (docs/api/workflows.md#explanations). The explanation is generated once and stored.
 // Calls that arrive during the generation wait for it. No database connection is held while the model writes.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { countUnpaid, uncountUnpaid } from '../../../core/credits/unpaid.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { WakeableSleep, type WakeUps } from '../../../kit/background/workers/wake.ts';
 import type { Clock } from '../../../kit/clock.ts';
@@ -11,6 +12,7 @@ import { Problem } from '../../../kit/problem.ts';
 import { toStorableText } from '../../../kit/text.ts';
 import type { Db } from '../../../tables.ts';
 import {
+  failLease,
   findAnalysisState,
   findFailure,
   insertExplanation,
@@ -50,6 +52,8 @@ const waitMs = 60_000;
  * crashed.
  */
 const leaseSeconds = Math.ceil(generationMs / 1000) + 15;
+/** How long a run is not explained again after the model gave no usable answer. */
+const retrySeconds = 60 * 60;
 /** The longest that a call can take: it waits for a process that crashes, then generates the explanation itself. */
 export const maxAnswerSeconds = (waitMs + generationMs) / 1000;
 
@@ -97,7 +101,8 @@ const toTopic = (runId: string): string => `analysis:${runId}`;
  *   C  also waits, but A's process crashes; once the lease has expired, C takes it over
  *
  * If the model fails for A, the lease ends without an explanation, and the waiting calls get none. If each of them
- * called the model again, the last call would wait for minutes.
+ * called the model again, the last call would wait for minutes. Nobody pays for explanations: a run that could not be
+ * explained is not tried again for an hour, and a workspace has a number of generations a day.
  */
 async function findOrGenerate(db: Db, deps: AnalysisDeps, subject: Subject): Promise<Found | undefined> {
   const { run } = subject.access;
@@ -114,6 +119,7 @@ async function findOrGenerate(db: Db, deps: AnalysisDeps, subject: Subject): Pro
       const { lease } = state;
       // The generation ended without an explanation.
       if (awaited !== undefined && lease?.holder !== awaited) return undefined;
+      if (lease?.is_failed) return undefined;
       if (lease === undefined || lease.is_expired) {
         if (!(await model.check())) return undefined;
         const holder = newId();
@@ -138,14 +144,20 @@ async function generateUnderLease(
   holder: string,
 ): Promise<Found | undefined> {
   const { run } = subject.access;
+  let hasFailed = false;
   try {
     // Another process may have stored an explanation between our read and taking the lease.
     const state = await findAnalysisState(db, run);
     if (state?.stored !== undefined) return { stored: state.stored, source: 'stored' };
+    const work = { workspace_id: run.workspace_id, kind: 'explanation', subject_id: run.workspace_id } as const;
+    if (!(await countUnpaid(db, work, deps.clock.now()))) return undefined;
     const generated = await generate(db, deps, subject);
-    return generated && (await store(db, run, generated, holder, deps.clock.now()));
+    if (generated === 'unavailable') await uncountUnpaid(db, work, deps.clock.now());
+    hasFailed = generated === 'unusable';
+    return typeof generated === 'string' ? undefined : await store(db, run, generated, holder, deps.clock.now());
   } finally {
-    await releaseLease(db, run, holder).catch(() => {}); // if this fails, the lease expires
+    // If this fails, the lease expires.
+    await (hasFailed ? failLease(db, run, holder, retrySeconds) : releaseLease(db, run, holder)).catch(() => {});
     deps.wake.notify(toTopic(run.id));
   }
 }
@@ -154,7 +166,7 @@ async function generate(
   db: Db,
   deps: AnalysisDeps,
   { access, failureClass }: Subject,
-): Promise<NewExplanation | undefined> {
+): Promise<NewExplanation | 'unusable' | 'unavailable'> {
   const { run } = access;
   const hider = createHider(await deps.listSecretValues(db, access));
   const document = writeMaterial(
@@ -176,14 +188,13 @@ async function generate(
     isStep,
     signal: deps.shutdownSignal,
   });
-  return (
-    generated && {
-      explanation: generated.text,
-      model: toStorableText(generated.model),
-      prompt_version: promptVersion,
-      input_hash: hashPrompt(document),
-    }
-  );
+  if (typeof generated === 'string') return generated;
+  return {
+    explanation: generated.text,
+    model: toStorableText(generated.model),
+    prompt_version: promptVersion,
+    input_hash: hashPrompt(document),
+  };
 }
 
 /** Stores the explanation and ends the lease in one transaction, so both become visible together. */

@@ -1,5 +1,6 @@
 // The queries on explanations of failed runs, and on the leases that keep two processes from generating the same
 // explanation.
+import { sql } from 'kysely';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 
@@ -13,10 +14,13 @@ export interface StoredExplanation {
   readonly generated_at: Date;
 }
 
-/** The stored explanation, or the lease held by the process that is generating it. Both may be undefined. */
+/**
+ * The stored explanation, or the lease held by the process that is generating it. Both may be undefined. A lease that
+ * is failed belonged to a generation without a usable answer, and stays for an hour.
+ */
 export interface AnalysisState {
   readonly stored: StoredExplanation | undefined;
-  readonly lease: { readonly holder: string; readonly is_expired: boolean } | undefined;
+  readonly lease: { readonly holder: string; readonly is_expired: boolean; readonly is_failed: boolean } | undefined;
 }
 
 /** The error that ended the run. */
@@ -59,12 +63,14 @@ interface StateRow {
   readonly generated_at: Date;
   readonly holder: string | null;
   readonly is_expired: boolean;
+  readonly is_failed: boolean;
 }
 
 // A single statement, so an explanation that is stored just before its lease ends is never missed.
 const selectState = prepared<StateRow, [workspaceId: string, runId: string]>(
   'find analysis of workflow run',
-  `select a.explanation, a.generated_at, l.holder, l.expires_at < clock_timestamp() as is_expired
+  `select a.explanation, a.generated_at, l.holder, l.expires_at < clock_timestamp() as is_expired,
+     (l.retry_at > clock_timestamp()) is true as is_failed
    from workflow_runs r
    left join workflow_analyses a on a.workspace_id = $1 and a.run_id = r.id
    left join workflow_analysis_leases l on l.workspace_id = $1 and l.run_id = r.id
@@ -75,10 +81,10 @@ const selectState = prepared<StateRow, [workspaceId: string, runId: string]>(
 export async function findAnalysisState(db: Db, { workspace_id, id }: RunKey): Promise<AnalysisState | undefined> {
   const [row] = await selectState(db, workspace_id, id);
   if (row === undefined) return undefined;
-  const { explanation, generated_at, holder, is_expired } = row;
+  const { explanation, generated_at, holder, is_expired, is_failed } = row;
   return {
     stored: explanation === null ? undefined : { explanation, generated_at },
-    lease: holder === null ? undefined : { holder, is_expired },
+    lease: holder === null ? undefined : { holder, is_expired, is_failed },
   };
 }
 
@@ -87,8 +93,9 @@ const upsertLease = prepared<object, [workspaceId: string, runId: string, holder
   `insert into workflow_analysis_leases as l (workspace_id, run_id, holder, expires_at)
    select workspace_id, id, $3, clock_timestamp() + $4::integer * interval '1 second'
    from workflow_runs where workspace_id = $1 and id = $2
-   on conflict (run_id) do update set holder = excluded.holder, expires_at = excluded.expires_at
-   where l.workspace_id = $1 and l.expires_at < clock_timestamp()
+   on conflict (run_id) do update
+   set holder = excluded.holder, expires_at = excluded.expires_at, retry_at = null
+   where l.workspace_id = $1 and l.expires_at < clock_timestamp() and (l.retry_at < clock_timestamp()) is not false
    returning 1`,
 );
 
@@ -107,6 +114,13 @@ export async function releaseLease(db: Db, { workspace_id, id }: RunKey, holder:
     .where('run_id', '=', id)
     .where('holder', '=', holder)
     .execute();
+}
+
+/** Ends the lease without an explanation. Until `seconds` have passed, nobody may take it. */
+export async function failLease(db: Db, { workspace_id, id }: RunKey, holder: string, seconds: number): Promise<void> {
+  await sql`update workflow_analysis_leases
+    set expires_at = clock_timestamp(), retry_at = clock_timestamp() + ${seconds}::integer * interval '1 second'
+    where workspace_id = ${workspace_id} and run_id = ${id} and holder = ${holder}`.execute(db);
 }
 
 export interface NewExplanation {

@@ -1,0 +1,44 @@
+// Tests the daily numbers of the model's work that nobody pays for.
+import { describe, expect, it } from 'vitest';
+import { startWorld } from '../../../test/support/world.ts';
+import { newId } from '../../kit/ids.ts';
+import { countUnpaid, maxUnpaidADay, removeOldUnpaid, uncountUnpaid } from './unpaid.ts';
+
+const world = await startWorld();
+const { db } = world;
+const workspace_id = await world.workspace(await world.person('owner@example.com'));
+const max = maxUnpaidADay.suggestion;
+const noon = new Date('2026-11-16T12:00:00Z');
+const inDays = (days: number) => new Date(noon.getTime() + days * 24 * 60 * 60_000);
+const createWork = () => ({ workspace_id, kind: 'suggestion', subject_id: newId() }) as const;
+
+describe('unpaid work of the model', () => {
+  it('has its number a day, also for calls at the same time', async () => {
+    const work = createWork();
+    const counted = await Promise.all(Array.from({ length: max + 5 }, () => countUnpaid(db, work, noon)));
+    expect(counted.filter(Boolean)).toHaveLength(max);
+    expect(await countUnpaid(db, work, new Date('2026-11-16T23:59:59Z'))).toBe(false);
+    expect(await countUnpaid(db, createWork(), noon)).toBe(true);
+    expect(await countUnpaid(db, work, new Date('2026-11-17T00:00:00Z'))).toBe(true);
+  });
+
+  it('can be taken back on the same day only', async () => {
+    const work = createWork();
+    for (let times = 0; times < max; times += 1) await countUnpaid(db, work, noon);
+    await uncountUnpaid(db, work, inDays(1));
+    expect(await countUnpaid(db, work, noon)).toBe(false);
+    await uncountUnpaid(db, work, noon);
+    expect([await countUnpaid(db, work, noon), await countUnpaid(db, work, noon)]).toEqual([true, false]);
+  });
+
+  it('is forgotten after two days', async () => {
+    const work = createWork();
+    await countUnpaid(db, work, noon);
+    const isKept = async () =>
+      (await db.selectFrom('unpaid_model_work').where('subject_id', '=', work.subject_id).selectAll().execute()).length;
+    await removeOldUnpaid(db, inDays(1));
+    expect(await isKept()).toBe(1);
+    expect(await removeOldUnpaid(db, inDays(2))).toBeGreaterThan(0);
+    expect(await isKept()).toBe(0);
+  });
+});
