@@ -45,7 +45,7 @@ export const toFeatureSettings = (config: Config, deps: AppDeps) => ({
   analytics: { countryHeader: config.COUNTRY_HEADER },
   browserTests: { host: nameHost(), times: deps.testTimes },
   codingSessions: {
-    sessionFolder: config.SESSION_FOLDER ?? nameSessionFolder(config),
+    sessionFolder: toSessionFolder(config),
     appOwners: config.GIT_HOST_APP_OWNERS ?? [],
     maxCredits: config.SESSION_MAX_CREDITS,
     author: config.SESSION_AUTHOR,
@@ -77,6 +77,9 @@ export function toConnectorSettings(config: Config) {
     sandboxUrl: config.CONNECTOR_SANDBOX_URL,
   };
 }
+
+/** The folder for the repositories of coding sessions. */
+export const toSessionFolder = (config: Config): string => config.SESSION_FOLDER ?? nameSessionFolder(config);
 
 /**
  * The folder is specific to this installation, because another installation on the same machine would treat its

@@ -2,6 +2,7 @@
 // wait for a free slot. A worker that loses its slot exits immediately, and the process supervisor restarts it.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { toSessionFolder } from '../app/settings.ts';
 import { type App, type AppDeps, createApp } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { acquireSlot, type WorkerSlot } from '../kit/background/workers/slots.ts';
@@ -10,6 +11,7 @@ import { systemClock } from '../kit/clock.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
 import { createLog, describeError, type Log } from '../kit/log.ts';
 import { isBearerToken } from '../kit/metrics.ts';
+import { listGaps } from '../kit/unprivileged.ts';
 import { migrationsFolder } from '../release.ts';
 import { explainFailure, explainListenFailure } from './failures.ts';
 
@@ -68,6 +70,8 @@ async function runInSlot(
     onRecovered: (recovered) => log.info({ slot: recovered }, "released the claims of the slot's previous worker"),
   });
   await serveMetrics(app, config, log);
+  for (const gap of listGaps(toSessionFolder(config)))
+    log.warn({ gap }, 'files of strangers are not kept apart from this worker');
   log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'worker started');
   process.send?.('started'); // only if `plinth dev` started this process
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));

@@ -1,4 +1,5 @@
 // Tests that programs for files of strangers can't reach the process that starts them.
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -6,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { forkUnprivileged, nobodyId } from './unprivileged.ts';
+import { firstRepositoryId, forkUnprivileged, listGaps, nobodyId, wrapAsUser } from './unprivileged.ts';
 
 /** What a decoder that was taken over would try. */
 const program = `
@@ -63,5 +64,44 @@ describe('a program for files of strangers', () => {
       capabilities: '0000000000000000',
       environment: '',
     });
+  });
+});
+
+describe('what does not keep files of strangers away', () => {
+  it.runIf(isRoot)('is nothing on this machine', () => {
+    expect(listGaps(tmpdir())).toEqual([]);
+  });
+
+  it.runIf(isRoot)('is said if the tools are missing, and if this process is not root', () => {
+    const script = `import { listGaps } from ${JSON.stringify(new URL('unprivileged.ts', import.meta.url).href)};
+      console.log(JSON.stringify(listGaps('/tmp/new')));`;
+    const list = (...wrapper: string[]): string[] => {
+      const [program = '', ...args] = [...wrapper, process.execPath, '--input-type=module', '-e', script];
+      const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: {} });
+      return JSON.parse(stdout || `["${stderr}"]`);
+    };
+    // In a mount namespace of its own, a program that can't be run hides the tool.
+    const hide = (tool: string) => [
+      'unshare',
+      '--mount',
+      'sh',
+      '-c',
+      `mount --bind /dev/null /usr/bin/${tool}; exec "$@"`,
+      'sh',
+    ];
+    expect(list(...hide('setpriv'))).toEqual([
+      'Logos are decoded and code is scanned by root: setpriv is missing or not permitted. Install util-linux.',
+      'Repositories are read by root: setpriv is missing or not permitted. Install util-linux.',
+    ]);
+    expect(list(...hide('unshare'))).toEqual([
+      'Logos are decoded and code is scanned with access to the network: unshare is missing or not permitted.',
+      'Repositories are read with access to the network: unshare is missing or not permitted.',
+    ]);
+    const closed = mkdtempSync(join(tmpdir(), 'unprivileged-')); // only its owner may enter it
+    onTestFinished(() => rmSync(closed, { recursive: true }));
+    expect(listGaps(join(closed, 'sessions'))).toEqual([expect.stringContaining('not every user may enter')]);
+    expect(list(...wrapAsUser(firstRepositoryId, { hasNetwork: true }))).toEqual([
+      'Logos, code and repositories of strangers are read as the user of this process, who is not root.',
+    ]);
   });
 });

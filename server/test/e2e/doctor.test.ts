@@ -161,6 +161,7 @@ describe('an installation in which everything works', () => {
       'mail',
       'browser',
       'command sandbox',
+      'files of strangers',
       'domain',
       'apps domain',
       'certificate',

@@ -1,8 +1,11 @@
-// Checks the programs that workers start: the browser and the command sandbox. Both are really run, on this machine.
+// Checks the programs that workers start: the browser, the command sandbox, and what reads files of strangers. All are
+// really run, on this machine.
+import { tmpdir } from 'node:os';
 import { toSandboxSettings } from '../../app/settings.ts';
 import type { Config } from '../../config.ts';
 import { openBrowser } from '../../gateways/browser/index.ts';
 import { openCommandSandbox } from '../../gateways/command-sandbox/index.ts';
+import { listGaps } from '../../kit/unprivileged.ts';
 import { broken, type Check, describeReason, notConfigured, readSetting, works } from './check.ts';
 
 const limitMs = 20_000;
@@ -59,4 +62,16 @@ const commandSandbox: Check = {
   },
 };
 
-export const programChecks: readonly Check[] = [browser, commandSandbox];
+const decoders: Check = {
+  part: 'files of strangers',
+  limitMs,
+  async run(context) {
+    const gaps = listGaps(readSetting(context, 'SESSION_FOLDER') ?? tmpdir());
+    if (gaps.length === 0)
+      return works('Logos, code and repositories of strangers are read as other users, without access to the network.');
+    const message = `${gaps.join(' ')} See docs/operate/install.md#start-it.`;
+    return process.getuid?.() === 0 ? broken(message) : notConfigured(message);
+  },
+};
+
+export const programChecks: readonly Check[] = [browser, commandSandbox, decoders];

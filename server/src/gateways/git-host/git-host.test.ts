@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -37,6 +37,7 @@ const open = (settings: Partial<GitHostSettings> = {}) =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plinth-git-host-test-'));
+  await chmod(folder, 0o711); // git runs as another user if this is root
   sandbox = await startGitHost({ folder: join(folder, 'host') });
   await sandbox.addRepository({ full_name: name, files: { 'README.md': '# Shop\n' }, protected: ['release'] });
   await sandbox.commit(name, 'release', { version: '1' });

@@ -1,11 +1,12 @@
 // Tests a bare repository with real git: trees built from random changes, hostile paths and bundles, and search limits.
 import { spawnSync } from 'node:child_process';
-import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { firstRepositoryId } from '../unprivileged.ts';
 import { openBareRepository } from './repository.ts';
 import { requireGit, runGit } from './run.ts';
 import { writeEmptyTree } from './trees.ts';
@@ -19,6 +20,7 @@ const date = new Date('2026-03-01T10:00:00.900Z');
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plinth-git-'));
+  await chmod(folder, 0o777); // git runs as another user if this is root
   repository = await openBareRepository(join(folder, 'repository.git'));
   empty = await writeEmptyTree(repository.folder);
 });
@@ -309,6 +311,14 @@ it('tells whether a submodule is added, moved or removed', async () => {
   expect(await repository.changesSubmodules(one, other)).toBe(false);
 });
 
+/** Git reads another repository only if both have the same owner. */
+async function openBeside(name: string): Promise<BareRepository> {
+  const other = await openBareRepository(join(folder, name));
+  const { uid } = await stat(repository.folder);
+  spawnSync('chown', ['-R', `${uid}:${uid}`, other.folder]);
+  return other;
+}
+
 describe('bundles', () => {
   const file = () => join(folder, 'checkpoint.bundle');
 
@@ -316,7 +326,7 @@ describe('bundles', () => {
     const base = await commitOf(await write({ a: 'x'.repeat(5_000) }));
     const tree = await write({ a: `${'x'.repeat(5_000)}y`, b: 'new' }, await repository.treeOf(base));
     await repository.createBundle(file(), tree, base);
-    const other = await openBareRepository(join(folder, 'reader.git'));
+    const other = await openBeside('reader.git');
     await expect(other.readBundle(file(), 1_000_000)).rejects.toThrow(BundleRefused);
     await requireGit(other.folder, ['fetch', '--quiet', repository.folder, `${base}:refs/heads/main`], {
       config: { 'protocol.file.allow': 'always' },
@@ -342,7 +352,7 @@ describe('bundles', () => {
       await writeFile(file(), each);
       await expect(repository.readBundle(file(), 1_000_000)).rejects.toThrow(BundleRefused);
     }
-    const reader = await openBareRepository(join(folder, 'strict.git'));
+    const reader = await openBeside('strict.git');
     await requireGit(reader.folder, ['fetch', '--quiet', repository.folder, `${base}:refs/heads/main`], {
       config: { 'protocol.file.allow': 'always' },
     });
@@ -407,3 +417,46 @@ async function* neverEnding() {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+
+describe.runIf(process.getuid?.() === 0)('git of a worker that is root', () => {
+  /** Runs a shell as git would run its own programs. */
+  const runShell = async (script: string, network: boolean) =>
+    (await requireGit(repository.folder, ['-c', `alias.x=!${script}`, 'x'], { network })).toString('utf8').trim();
+  const readEnvironment = `cat /proc/${process.pid}/environ >/dev/null 2>&1 && echo read || echo refused`;
+
+  it('runs as a user of the repository, without privileges, and reads nothing of the worker', async () => {
+    const script = `id -u; id -G; grep -E "^(NoNewPrivs|CapEff)" /proc/self/status; ${readEnvironment}`;
+    const { uid } = await stat(repository.folder);
+    expect(uid).toBeGreaterThanOrEqual(firstRepositoryId);
+    for (const network of [false, true])
+      expect((await runShell(script, network)).split('\n')).toEqual([
+        String(uid),
+        String(uid),
+        'CapEff:\t0000000000000000',
+        'NoNewPrivs:\t1',
+        'refused',
+      ]);
+    const owners = await Promise.all(
+      (await readdir(repository.folder)).map(async (name) => (await stat(join(repository.folder, name))).uid),
+    );
+    expect(new Set(owners)).toEqual(new Set([uid]));
+  });
+
+  it('has network only if it needs it', async () => {
+    const list =
+      'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "; cat /proc/net/fib_trie | grep -c 127.0.0.1 || true';
+    expect((await runShell(list, false)).split('\n')).toEqual(['lo', '0']);
+    const [, ...rest] = (await runShell(list, true)).split('\n');
+    expect(Number(rest.at(-1))).toBeGreaterThan(0);
+  });
+
+  it('leaves no process behind', async () => {
+    const before = Date.now();
+    await runShell('setsid sleep 300 >/dev/null 2>&1 & true', false);
+    const { stdout } = spawnSync('pgrep', ['-u', String((await stat(repository.folder)).uid), 'sleep'], {
+      encoding: 'utf8',
+    });
+    expect(stdout).toBe('');
+    expect(Date.now() - before).toBeLessThan(60_000);
+  });
+});

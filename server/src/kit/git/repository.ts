@@ -1,8 +1,9 @@
 // A bare repository on the local disk. It has no work tree, no hooks, and only our settings, so none of its
 // contents are ever run.
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { chown, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { chooseRepositoryId, mayEnter, wrapAsUser } from '../unprivileged.ts';
 import { readBundle, writeBundle } from './bundle.ts';
 import { changesSubmodules, diff, listChangedPaths } from './diff.ts';
 import { GitError, requireGit, runGit } from './run.ts';
@@ -14,7 +15,8 @@ import { type BareRepository, BundleRefused, type MergeResult, type NewCommit } 
 export async function openBareRepository(folder: string): Promise<BareRepository> {
   if (!existsSync(join(folder, 'HEAD'))) {
     await mkdir(folder, { recursive: true });
-    await requireGit(folder, ['init', '--quiet', '--bare', '--template=', '--object-format=sha1', folder]);
+    await requireGit(folder, ['init', '--quiet', '--bare', '--template=', '--object-format=sha1', '.']);
+    await giveAway(folder);
   }
 
   const resolve = async (ref: string): Promise<string | undefined> => {
@@ -59,6 +61,18 @@ export async function openBareRepository(folder: string): Promise<BareRepository
     measurePacks: () => measurePacks(join(folder, 'objects/pack')),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/**
+ * Nothing of a stranger is in the repository yet. Later commands run as its owner, never as root. Throws if the owner
+ * can't enter it.
+ */
+async function giveAway(folder: string): Promise<void> {
+  const userId = chooseRepositoryId();
+  if (wrapAsUser(userId, { hasNetwork: false }).length === 0) return;
+  const names = await readdir(folder, { recursive: true });
+  for (const path of ['', ...names]) await chown(join(folder, path), userId, userId);
+  if (!mayEnter(userId, folder)) throw new Error(`git can't enter ${folder}; allow all users to do so (chmod o+x)`);
 }
 
 async function measurePacks(folder: string): Promise<number> {

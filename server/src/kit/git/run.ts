@@ -1,8 +1,11 @@
 // Runs git, with fixed arguments, an environment without our variables, settings that prevent a repository from
-// running or contacting anything, and limits on time, memory, file size and output.
+// running or contacting anything, and limits on time, memory, file size and output. If this process runs as root, git
+// runs as the user that owns the repository, and without network unless it needs it.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { wrapAsUser } from '../unprivileged.ts';
 
 export interface GitOptions {
   /** Written to git's standard input. */
@@ -107,10 +110,15 @@ const networkConfig: Readonly<Record<string, string>> = {
 export async function runGit(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
   const { timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultOutputBytes, signal } = options;
   if (signal?.aborted) return { end: 'stopped', status: null, stdout: Buffer.alloc(0), stderr: '' };
-  const [file = '', ...rest] = [...limitProcess(options.maxFileBytes ?? defaultFileBytes), 'git', ...args];
+  const [file = '', ...rest] = [
+    ...(await becomeOwner(folder, options.network ?? false)),
+    ...limitProcess(options.maxFileBytes ?? defaultFileBytes),
+    'git',
+    ...args,
+  ];
   const child = spawn(file, rest, {
     cwd: folder,
-    env: buildEnvironment(folder, options),
+    env: buildEnvironment(options),
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true, // its own process group, so it can be killed as a whole
   });
@@ -162,6 +170,15 @@ export async function runGit(folder: string, args: readonly string[], options: G
   }
 }
 
+/** The command that makes git the owner of the repository. Root never reads what another user owns. */
+async function becomeOwner(folder: string, hasNetwork: boolean): Promise<readonly string[]> {
+  const { uid } = await stat(folder);
+  if (process.getuid?.() !== 0 || uid === 0) return [];
+  const wrapper = wrapAsUser(uid, { hasNetwork });
+  if (wrapper.length === 0) throw new Error(`git can't run as the owner of ${folder}`);
+  return wrapper;
+}
+
 /** Like `runGit`, but throws if git fails. For commands that fail only because of a bug or a corrupt repository. */
 export async function requireGit(folder: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
   const result = await runGit(folder, args, options);
@@ -184,13 +201,14 @@ const countBytes = (chunk: Buffer, byte: number): number => {
   return count;
 };
 
-function buildEnvironment(folder: string, { config, environment, network }: GitOptions): Record<string, string> {
+function buildEnvironment({ config, environment, network }: GitOptions): Record<string, string> {
   const settings = Object.entries({ ...fixedConfig, ...(network ? networkConfig : {}), ...config });
   return {
     PATH: searchPath,
     HOME: '/nonexistent',
     LC_ALL: 'C.UTF-8',
-    GIT_DIR: folder,
+    // Git starts in the repository. Its user may not be able to enter the folders above.
+    GIT_DIR: '.',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_ATTR_NOSYSTEM: '1',
