@@ -8,7 +8,7 @@ import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 
 /** These are kept even if the quota is full. */
-export const alwaysKept = 20;
+const alwaysKept = 20;
 
 const batch = { versions: 500, bytes: 64 * 1024 * 1024 };
 

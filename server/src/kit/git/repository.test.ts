@@ -1,5 +1,6 @@
 // Tests a bare repository with real git: trees built from random changes, hostile paths and bundles, and search limits.
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -453,10 +454,18 @@ describe.runIf(process.getuid?.() === 0)('git of a worker that is root', () => {
   it('leaves no process behind', async () => {
     const before = Date.now();
     await runShell('setsid sleep 300 >/dev/null 2>&1 & true', false);
-    const { stdout } = spawnSync('pgrep', ['-u', String((await stat(repository.folder)).uid), 'sleep'], {
-      encoding: 'utf8',
-    });
-    expect(stdout).toBe('');
+    const { uid } = await stat(repository.folder);
+    await expect.poll(() => listSleeping(uid)).toEqual([]);
     expect(Date.now() - before).toBeLessThan(60_000);
   });
 });
+
+/** The ids of a user's processes that run `sleep`. A killed process can be listed until the kernel has ended it. */
+const listSleeping = (uid: number): readonly string[] =>
+  readdirSync('/proc').filter((id) => {
+    try {
+      return statSync(`/proc/${id}`).uid === uid && readFileSync(`/proc/${id}/comm`, 'utf8') === 'sleep\n';
+    } catch {
+      return false; // it has ended
+    }
+  });

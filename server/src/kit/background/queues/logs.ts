@@ -32,8 +32,7 @@ export interface Log {
 }
 
 /** SQL for the time in an id, in milliseconds. It is never later than the row's, whatever form the id has. */
-export const toIdMs = (id: string): string =>
-  `('x' || replace(left(${id}::text, 13), '-', ''))::bit(48)::bigint::float8`;
+const toIdMs = (id: string): string => `('x' || replace(left(${id}::text, 13), '-', ''))::bit(48)::bigint::float8`;
 /** SQL for the smallest id with this time. */
 export const fromIdMs = (ms: string): string => `(lpad(to_hex(${ms}::bigint), 12, '0') || repeat('0', 20))::uuid`;
 
