@@ -72,6 +72,7 @@ const shortLists = [
   'listOperatorWorkspaces',
   'listOperatorUsers',
   'listPlans',
+  'listPrices',
   'listAppShares',
   'listAppFiles',
   'listRevisions',

@@ -2,6 +2,7 @@
 // (docs/api/audit-log.md#record-writes).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
+import { transaction } from '../../../kit/db/database.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');
@@ -129,7 +130,7 @@ describe('record writes', () => {
   it('are counted once, even if the worker crashes while it handles their events', async () => {
     await define('Crash');
     await call('POST', 'Crash/bulk', [{ a: '1' }, { a: '2' }, { a: '3' }]);
-    const crashed = db.transaction().execute(async (db) => {
+    const crashed = transaction(db, async (db) => {
       expect(await world.app.background.dispatch(db, world.clock.now())).toBeGreaterThan(0);
       throw new Error('crashed');
     });
