@@ -78,8 +78,7 @@ const introduce = (
 ): string => `Manage the parts of an app builder: workspaces and members, apps with data under rules, agents, webhooks, credits and an
 audit log.
 
-This document describes version ${apiVersion} of the API, which says what callers can rely on. The release of Plinth that runs here is
-${release}, which is in beta.
+The release of Plinth is ${release}, and the version of its API is ${apiVersion}. Both are in beta.
 
 ## First request
 

@@ -87,9 +87,9 @@ const Features = answer('ServerFeatures', {
 
 const Info = answer('ServerInfo', {
   name: described(z.literal('Plinth'), 'Always `Plinth`.'),
-  version: described(z.string(), 'The version of Plinth that is running.', '0.1.0'),
+  version: described(z.string(), 'The release of Plinth that is running.', '0.1.0'),
   api_version: described(z.string(), 'The version of the API, which is also that of the OpenAPI document.', '1.0.0'),
-  beta: described(z.literal(true), 'Always true: the API is in beta.'),
+  beta: described(z.literal(true), 'Always true: the release and the API are both in beta.'),
   features: described(Features, 'Whether the provider of each feature is configured.'),
 });
 

@@ -78,6 +78,13 @@ describe('a publish warns', () => {
     expect((await answer()).body.warnings).toEqual([]);
   });
 
+  it('of secrets without asking to set one, because functions are not run', async () => {
+    const { first } = await publish({ 'functions/pay.ts': '$secrets.STRIPE_KEY' });
+    expect(first.body.warnings).toMatchObject([
+      { message: expect.stringContaining('Functions are stored but not run') },
+    ]);
+  });
+
   it('says if not all code was looked at', async () => {
     const { first } = await publish({ 'functions/a.ts': '$secrets.A', 'functions/b.ts': 'x'.repeat(600_000) });
     expect(first.headers['x-partial-result']).toBe('warnings');

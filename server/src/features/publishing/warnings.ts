@@ -135,7 +135,7 @@ async function warnOfSecrets(
   return {
     warnings: missing.map(([name, path]) => ({
       code: 'secret_not_set',
-      message: `The code uses the secret ${name}, which is not set. Set it, or remove it from the code.`,
+      message: `The code uses the secret ${name}, which is not set. Functions are stored but not run: call the service from a workflow or through a connector, or remove the code.`,
       path,
     })),
     isPartial: looked.length < files.length,
