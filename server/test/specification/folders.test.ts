@@ -55,6 +55,13 @@ describe('Endpoints: DELETE /api/app-folders/{folder_id}/items/{app_id}', () => 
     for (const id of [other.id, newId(), 'unknown'])
       expect(expectOk(await remove(folder, id))).toEqual({ ...answer, app_id: id });
     expect(await countItems(folder)).toBe(1);
+    // For a caller who can't see an app, it is in no folder.
+    const hidden = await newApp({ visibility: 'private' });
+    await add(folder, hidden);
+    const got = await remove(folder, hidden.id, await tokenOf('editor'));
+    expect(expectOk(got)).toEqual({ ...answer, app_id: hidden.id });
+    expect(got.headers['x-changed']).toBe('false');
+    expect(await countItems(folder)).toBe(2);
   });
 
   it('Response 200: unlinked (boolean, true), folder_id (string), app_id (string)', async () => {

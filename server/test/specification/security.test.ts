@@ -333,20 +333,27 @@ describe('Errors', () => {
       permission: 'full_access',
       scopes: ['apps:read'],
     });
-    for (const [id, sent, status] of [
+    const readAssets = (app: Pick<AppRow, 'id'>, sent: object) =>
+      world.call('GET', `/api/apps/${app.id}/ads-platform/assets`, sent);
+    const key = await workspaceKey(world, workspace);
+    for (const [id, sent, status, assets] of [
       [faulty.id, { as: token }, 200],
       [faulty.id, { headers: await personalKey(world, owner) }, 200],
       [faulty.id, { headers: await personalKey(world, owner, 'read_only') }, 200],
-      [faulty.id, { as: await workspaceKey(world, workspace) }, 200],
+      [faulty.id, { as: key }, 200, 403], // workspace keys can't use advertising
       [faulty.id, {}, 401],
       [faulty.id, { as: 'invalid' }, 401],
       [faulty.id, { as: foreign }, 403],
       [faulty.id, { as: unscoped.token }, 403],
       [newId(), { as: token }, 403],
       ['malformed', { as: token }, 403],
-    ] as const)
+    ] as const) {
       expect((await readAs({ id }, sent)).status).toBe(status);
-    const together = Array.from({ length: 200 }, async () => (await readAs(faulty, { as: token })).status);
+      expect((await readAssets({ id }, sent)).status).toBe(assets ?? status);
+    }
+    const together = Array.from({ length: 200 }, () => [readAs, readAssets])
+      .flat()
+      .map(async (send) => (await send(faulty, { as: token })).status);
     expect(new Set(await Promise.all(together))).toEqual(new Set([200]));
   });
 });
