@@ -1,7 +1,7 @@
 // Runs as a separate process that reads one app's files, one at a time. Untrusted files can make parsers and regular
 // expressions run forever or exhaust memory, in which case the owner kills the process. It never runs the app's code.
 import { flushCompileCache } from 'node:module';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { scanSecrets } from '../secrets/secrets.ts';
 import type { ChildAnswer, ChildRequest } from './protocol.ts';
@@ -26,7 +26,8 @@ async function answer(request: ChildRequest): Promise<ChildAnswer> {
 }
 
 flushCompileCache(); // written before any file is read, because a killed process writes nothing
-setPriority(10); // leaves the CPU to the server's requests
+// Leaves the CPU to the server's requests. Only root may take a higher priority than the server was started with.
+setPriority(Math.max(getPriority(), 10));
 new Worker(new URL('owner-watch.ts', import.meta.url), { workerData: { ownerPid: Number(process.argv[2]) } });
 process.on('message', async (request: ChildRequest) => {
   // An error here is caused by the file, which is either nested too deeply or unreadable.

@@ -1,7 +1,7 @@
 // Runs as a separate process that draws requested images one at a time. It decodes untrusted files with native code, so
 // a crash affects only this process, and its parent kills it if an image takes too long. Its environment is empty, and
 // if the worker is root, it runs as another user without network (kit/unprivileged.ts).
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { createCanvas } from '@napi-rs/canvas';
 import { imageSizes } from '../../rules/slots.ts';
 import { colourOf, parseHex } from './colours.ts';
@@ -21,7 +21,8 @@ async function render(request: RenderRequest) {
   return { image: await canvas.encode('jpeg', quality), hasLogo: logo !== undefined };
 }
 
-setPriority(10); // lower priority than requests
+// Lower priority than requests. Only root may take a higher one than the server was started with.
+setPriority(Math.max(getPriority(), 10));
 process.on('message', async (request: RenderRequest) => {
   const answer: RenderAnswer = await render(request).then(
     (drawn) => ({ ...drawn, rssBytes: process.memoryUsage.rss() }),
