@@ -1,15 +1,31 @@
-// Tests what all guides have in common: the variables that their commands use, and the index that lists them.
-import { readdirSync, readFileSync } from 'node:fs';
+// Tests what all guides have in common: a test runs their commands, the variables that these use, and the index that
+// lists them.
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readBlocks } from './support/guide.ts';
+import { guideNames as names, ownTests, readGuide as readPage } from './support/guides.ts';
 
-const folder = new URL('../../docs/guides/', import.meta.url);
-const readPage = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
-const names = readdirSync(folder).filter((name) => name.endsWith('.md') && name !== 'README.md');
 const index = readPage('README.md');
 
-/** The variables that `npm run dev` prints. The sandbox's are explained in the first hour. */
+/** The variables that `npm run dev` prints. */
 const shared = ['PLINTH', 'TOKEN', 'APP', 'AUTH', 'JSON', 'RECEIVER', 'INBOX', 'GIT_TOKEN'];
+
+/** Blocks that no test runs as they stand. All other blocks of commands are marked as `bash`, and a test runs them. */
+const notRun = [
+  { page: 'first-hour.md', begins: 'npm ci\n', why: 'The test starts `npm run dev` itself.' },
+  { page: '../../README.md', begins: 'npm ci\n', why: 'The test starts `npm run dev` itself.' },
+  { page: 'README.md', begins: 'export PLINTH=https', why: "It names the reader's own installation." },
+  {
+    page: 'building-apps-by-chat.md',
+    begins: 'curl -s $PLINTH/api/apps/$APP/chat/full-conversation',
+    why: "The sandbox's model never proposes a rule that would be held.",
+  },
+  {
+    page: 'receiving-webhooks.md',
+    begins: 'WEBHOOK_SECRET=',
+    why: 'It runs until stopped: receivers.test.ts runs it.',
+  },
+];
 
 /** Lists the variables that commands use before they are set. */
 function listUnset(markdown: string): string[] {
@@ -25,8 +41,36 @@ function listUnset(markdown: string): string[] {
 
 const listCommands = (markdown: string) =>
   readBlocks(markdown).filter(
-    ({ language, text }) => /^(?:ba)?sh$/.test(language) || (language === '' && /^curl/m.test(text)),
+    ({ language, text }) =>
+      /^(?:ba)?sh$/.test(language) || (language === '' && /^(?:curl|export|node|npm|python3|sed) /m.test(text)),
   );
+
+const listUnrun = (page: string, markdown: string): string[] =>
+  listCommands(markdown)
+    .filter(({ language }) => language !== 'bash')
+    .map(({ text }) => text)
+    .filter((text) => !notRun.some((block) => block.page === page && text.startsWith(block.begins)));
+
+describe('every command', () => {
+  it.each([...names, 'README.md', '../../README.md'])('is run by a test, or says why not: %s', (name) =>
+    expect(listUnrun(name, readPage(name))).toEqual([]),
+  );
+
+  it.each(Object.entries(ownTests))('of %s is run by %s', (name, test) => {
+    const source = readFileSync(new URL(test, import.meta.url), 'utf8');
+    expect(source).toContain(`docs/guides/${name}`);
+    expect(source).toContain('readSteps(');
+  });
+
+  it.each(notRun)('that is not run exists: $begins of $page', ({ page, begins }) =>
+    expect(listCommands(readPage(page)).filter(({ text }) => text.startsWith(begins))).toHaveLength(1),
+  );
+
+  it('that is not marked as bash is found', () => {
+    for (const fence of ['```sh\nls\n```\n', '```\ncurl -s x\n```\n', '```\npython3 x\n```\n'])
+      expect(listUnrun('first-hour.md', fence)).toHaveLength(1);
+  });
+});
 
 describe('every guide', () => {
   it.each(names)('is in the index: %s', (name) => expect(index).toContain(`](${name})`));

@@ -10,7 +10,6 @@ import { startWorld } from './support/world.ts';
 const world = await startWorld();
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
-const app = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
 const folder = mkdtempSync(join(tmpdir(), 'plinth-guide-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -19,7 +18,6 @@ describe('the guide', () => {
   const steps = readSteps(text);
   const guide = new Guide(folder);
   guide.export('PLINTH', world.url);
-  guide.export('APP', app.id);
 
   it('has ten examples, each with a question and its answer', async () => {
     guide.export('TOKEN', await world.token(owner, workspace));

@@ -36,6 +36,7 @@ describe('a changed file', () => {
     expect(touchedBy('server/src/features/security/code/sinks.ts')).toEqual([
       'crashes',
       'growth',
+      'guides',
       'scans',
       'specification',
     ]);

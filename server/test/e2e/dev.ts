@@ -35,8 +35,13 @@ export async function startDevelopment() {
     return { child, banner, token: /export TOKEN=(\S+)/.exec(banner)?.[1] };
   };
   const first = await start();
-  const guide = new Guide(folder);
   await symlink(join(repository, 'docs'), join(folder, 'docs')); // the guide's reader is in the clone's folder
-  for (const [, name = '', value = ''] of first.banner.matchAll(/^ {2}export (\w+)=(.+)$/gm)) guide.export(name, value);
-  return { ...first, start, guide, baseUrl, folder };
+  /** Opens a shell for a guide. Only the variables that `npm run dev` prints are set in it. */
+  const newGuide = () => {
+    const guide = new Guide(folder);
+    for (const [, name = '', value = ''] of first.banner.matchAll(/^ {2}export (\w+)=(.+)$/gm))
+      guide.export(name, value);
+    return guide;
+  };
+  return { ...first, start, guide: newGuide(), newGuide, baseUrl, folder };
 }

@@ -1,5 +1,6 @@
 // Runs a guide: executes its `bash` blocks, and compares each block's output with the block that follows it.
 //
+// A variable that is not set fails the step, and so does a command without output to compare that exits with another status than 0.
 // Output is compared word by word, except for parts that differ between two runs:
 //   019a8a1c-…, plp_00Hk…, whsec_…   an id, token or secret. The same text means the same value wherever it appears, in
 //                                    output and in commands. `Guide.run` copies it, as the reader would.
@@ -31,12 +32,15 @@ export function readBlocks(markdown: string): Block[] {
   }));
 }
 
+/** A block in one of these languages that follows a command is its answer. A diagram or a program is not. */
+const answerLanguages: ReadonlySet<string> = new Set(['', 'http', 'json', 'text']);
+
 export function readSteps(markdown: string): Step[] {
   const blocks = readBlocks(markdown);
   return blocks.flatMap(({ line, language, text }, n) => {
     if (language !== 'bash') return [];
     const next = blocks[n + 1];
-    return [{ line, command: text, answer: next?.language === 'bash' ? undefined : next }];
+    return [{ line, command: text, answer: next && answerLanguages.has(next.language) ? next : undefined }];
   });
 }
 
@@ -75,8 +79,8 @@ export class Guide {
     const script = this.withValues(command);
     const deadline = Date.now() + (onlyReads(command) ? patienceMs : 0);
     for (;;) {
-      const printed = await this.execute(script);
-      const difference = answer === undefined ? undefined : this.compare(answer, printed);
+      const { printed, status } = await this.execute(script);
+      const difference = answer === undefined ? this.differInStatus(status) : this.compare(answer, printed);
       if (difference === undefined) break;
       if (Date.now() > deadline) throw new Error(`line ${line}: ${difference}\n\n${script}\nprinted:\n${printed}`);
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -110,15 +114,20 @@ export class Guide {
     return script;
   }
 
-  private async execute(script: string): Promise<string> {
-    const { stdout } = await run('bash', ['-c', `${this.exports}${script}`], {
-      cwd: this.folder,
-      timeout: 120_000,
-    }).catch(
+  private async execute(script: string): Promise<{ printed: string; status: number | string }> {
+    const options = { cwd: this.folder, timeout: 120_000 };
+    const { stdout, stderr, code } = await run('bash', ['-uc', `${this.exports}${script}`], options).then(
+      (result) => ({ ...result, code: 0 }),
       // A program may exit with a non-zero status, as a failed verification does. Its output is compared all the same.
-      (error: { stdout?: string; stderr?: string }) => ({ stdout: `${error.stdout ?? ''}${error.stderr ?? ''}` }),
+      ({ stdout = '', stderr = '', code, signal }: Failure) => ({ stdout, stderr, code: code ?? signal ?? 'unknown' }),
     );
-    return stdout;
+    const unset = /(\w+): unbound variable/.exec(stderr)?.[1];
+    if (unset !== undefined) throw new Error(`the guide uses $${unset}, which is not set`);
+    return { printed: code === 0 ? stdout : `${stdout}${stderr}`, status: code };
+  }
+
+  private differInStatus(status: number | string): string | undefined {
+    return status === 0 ? undefined : `the command ended with ${status}`;
   }
 
   private differInJson(expected: string, printed: string): string | undefined {
@@ -190,6 +199,15 @@ export class Guide {
 }
 
 const run = promisify(execFile);
+
+/** What `execFile` throws if the program ended with another status than 0, or was killed. */
+interface Failure {
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly code?: number;
+  readonly signal?: string;
+}
+
 type JsonObject = Record<string, unknown>;
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
 
