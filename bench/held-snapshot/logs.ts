@@ -1,5 +1,5 @@
 // The two queues that are read in the order of their ids: published events and pending audit entries.
-import { sealAll } from '../../server/src/features/audit/seal.ts';
+import { createSealer } from '../../server/src/features/audit/seal.ts';
 import { createListeners, eventBus } from '../../server/src/kit/background/events/event-bus.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
@@ -33,8 +33,9 @@ export async function openEvents({ db, pool }: Services): Promise<Opened> {
   };
 }
 
-/** Entries of one workspace. */
+/** Entries of one workspace. Another worker seals those that are completed meanwhile. */
 export async function openSealing({ db, pool }: Services): Promise<Opened> {
+  const [sealer, other] = [createSealer(), createSealer()];
   const entry = {
     occurred_at: new Date().toISOString(),
     type: 'app.updated',
@@ -54,11 +55,11 @@ export async function openSealing({ db, pool }: Services): Promise<Opened> {
   return {
     added,
     add: () => insert(added),
-    work: () => sealAll(db),
+    work: () => sealer.seal(db),
     finish: nothing,
     async complete(count) {
       await insert(count);
-      while ((await sealAll(db)) > 0);
+      while ((await other.seal(db)) > 0);
     },
   };
 }

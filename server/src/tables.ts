@@ -508,6 +508,7 @@ export interface Tables {
     id: string;
     workspace_id: string | null;
     entry: Json;
+    changed_in: Generated<string | null>;
   };
   automation_runs: {
     id: string;

@@ -5,10 +5,14 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { appendToChain, findFirstBroken, firstPrevHash } from './chain.ts';
-import { removeExpiredEntries, sealAll } from './seal.ts';
+import { createSealer, removeExpiredEntries } from './seal.ts';
 
 const world = await startWorld({ tampersWithAuditLog: true });
-const seal = () => sealAll(world.app.database.db);
+const newSealer = () => {
+  const { seal } = createSealer();
+  return () => seal(world.app.database.db);
+};
+const seal = newSealer();
 const removeExpired = () => removeExpiredEntries(world.app.database.db);
 
 async function createWorkspace(name: string) {
@@ -135,7 +139,7 @@ describe('the chain', () => {
   it('has no gaps per workspace, even when several workers seal at once', async () => {
     const { as } = await createWorkspace('gapless');
     await Promise.all(Array.from({ length: 30 }, (_, i) => folder(as, `F${i}`)));
-    await Promise.all([seal(), seal(), seal()]);
+    await Promise.all([seal(), newSealer()(), newSealer()()]);
     await Promise.all(Array.from({ length: 10 }, (_, i) => folder(as, `G${i}`)));
     await seal();
     expect(await verify(as)).toMatchObject({

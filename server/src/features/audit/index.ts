@@ -2,25 +2,37 @@
 // seals, lists, exports and verifies them.
 
 import type { Job } from '../../kit/background/workers/schedule.ts';
+import type { Metrics } from '../../kit/metrics.ts';
 import { type AuditDeps, auditRoutes } from './routes.ts';
-import { removeExpiredEntries, sealAll, sealChain } from './seal.ts';
+import { createSealer, removeExpiredEntries, sealChain } from './seal.ts';
 import { countAllUnsealed, readUnsealedSeconds, sealingDueInMs } from './store.ts';
 
 export { auditArchiveTables } from './archive-rows.ts';
 
-export const audit = (deps: AuditDeps) => ({
-  sealChain,
-  routes: auditRoutes(deps),
-  jobs: [
-    { name: 'seal audit entries', everyMs: 1_000, dueInMs: sealingDueInMs, run: (db) => sealAll(db) },
-    { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db) => removeExpiredEntries(db) },
-  ] satisfies Job[],
-  gauges: [
-    { name: 'plinth_audit_unsealed_entries', help: 'Audit entries that are not sealed yet', read: countAllUnsealed },
-    {
-      name: 'plinth_audit_unsealed_seconds',
-      help: 'How long the oldest audit entry has waited to be sealed',
-      read: readUnsealedSeconds,
-    },
-  ],
-});
+const sealing = 'seal audit entries';
+
+export const audit = ({ metrics, ...deps }: AuditDeps & { readonly metrics: Pick<Metrics, 'countMissed'> }) => {
+  const sealer = createSealer({ onMissed: (count) => metrics.countMissed('audit_pending', count) });
+  return {
+    sealChain,
+    routes: auditRoutes(deps),
+    jobs: [
+      {
+        name: sealing,
+        everyMs: 1_000,
+        dueInMs: sealingDueInMs(`($2::json -> '${sealing}')`),
+        known: () => sealer.known,
+        run: sealer.seal,
+      },
+      { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db) => removeExpiredEntries(db) },
+    ] satisfies Job[],
+    gauges: [
+      { name: 'plinth_audit_unsealed_entries', help: 'Audit entries that are not sealed yet', read: countAllUnsealed },
+      {
+        name: 'plinth_audit_unsealed_seconds',
+        help: 'How long the oldest audit entry has waited to be sealed',
+        read: readUnsealedSeconds,
+      },
+    ],
+  };
+};

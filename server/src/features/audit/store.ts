@@ -1,6 +1,9 @@
 // The queries on the audit log: pending entries, sealed entries, and each chain's start and end.
 import { type RawBuilder, sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { fromIdMs, type Log, logDueInMs, planForLog } from '../../kit/background/queues/logs.ts';
+import { prepared } from '../../kit/db/database.ts';
+import { sendTogether } from '../../kit/db/send.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
@@ -9,37 +12,65 @@ import type { AuditQuery, AuditRow } from './contract.ts';
 
 // ---- sealing
 
-/** Polling query: returns a row if there are pending entries. */
-export const sealingDueInMs = 'select 0 from audit_pending limit 1';
+/** The installation's own chain has no workspace, and this owner. */
+const installation = '-';
 
-/**
- * Lists the workspaces with pending entries. Null stands for the installation's own chain. The query jumps from one
- * workspace to the next in the index, so a chain with many entries does not slow it down.
- */
-export async function listChainsToSeal(db: Db): Promise<(string | null)[]> {
-  const { rows } = await sql<{ workspace_id: string | null }>`/* service */ with recursive chains as (
-      (select workspace_id from audit_pending where workspace_id is not null order by workspace_id limit 1)
+export const toWorkspaceId = (owner: string): string | null => (owner === installation ? null : owner);
+
+const selectFirst = (found: string, chain: string) =>
+  `select ${found} from audit_pending where ${chain} order by workspace_id, id limit 1`;
+
+/** Pending entries, by chain. */
+export const pendingLog: Log = {
+  name: 'audit_pending',
+  owner: `coalesce(workspace_id::text, '${installation}')`,
+  isWaiting: 'true',
+  // Jumps from one workspace to the next in the index, so a chain with many entries does not slow it down.
+  owners: `chains as (
+      (${selectFirst('workspace_id, id', 'workspace_id is not null')})
       union all
-      select (select p.workspace_id from audit_pending p where p.workspace_id > c.workspace_id order by p.workspace_id limit 1)
-      from chains c where c.workspace_id is not null)
-    select workspace_id from chains where workspace_id is not null
-    union all select null where exists (select from audit_pending where workspace_id is null)`.execute(db);
-  return rows.map((row) => row.workspace_id);
-}
+      select next.* from chains, lateral (${selectFirst('workspace_id, id', 'workspace_id > chains.workspace_id')}) next),
+    owners as (
+      select workspace_id::text as owner, id from chains
+      union all
+      (${selectFirst(`'${installation}', id`, 'workspace_id is null')}))`,
+  findFirst: (owner, fromId) => `coalesce(
+      (${selectFirst('id', `workspace_id = nullif(${owner}, '${installation}')::uuid and id >= ${fromId}`)}),
+      (${selectFirst('id', `workspace_id is null and ${owner} = '${installation}' and id >= ${fromId}`)}))`,
+};
+
+/** SQL for polling. `known` is SQL for what the process knows of the pending entries. */
+export const sealingDueInMs = (known: string): string => logDueInMs(pendingLog, known);
+
+/** Two statements, because `is not distinct from` can't use an index. `$1` is the workspace. */
+const preparedForChain = <Row, Rest extends readonly unknown[]>(name: string, write: (isOfChain: string) => string) => {
+  const ofWorkspace = prepared<Row, [string | null, ...Rest]>(name, write('workspace_id = $1::uuid'));
+  const ofInstallation = prepared<Row, [string | null, ...Rest]>(
+    `${name} of the installation`,
+    write('workspace_id is null and $1::uuid is null'),
+  );
+  return (workspace_id: string | null, ...rest: Rest) =>
+    (workspace_id === null ? ofInstallation : ofWorkspace).query(workspace_id, ...rest);
+};
+
+const lockChainRow = preparedForChain<ChainPosition, []>(
+  'lock audit chain',
+  (isOfChain) => `/* service */ select last_sequence as sequence, last_hash as hash from audit_chains
+    where ${isOfChain} for update skip locked`,
+);
 
 /**
  * Locks a chain until the transaction ends and returns its last position, or undefined if another worker holds the
- * lock.
+ * lock, or if there is no chain yet. Later statements of the transaction are planned for the sorted indexes.
  */
 export async function lockChain(db: Db, workspace_id: string | null): Promise<ChainPosition | undefined> {
-  const { rows } = await sql<ChainPosition>`
-    /* service */ select last_sequence as sequence, last_hash as hash from audit_chains
-    where ${whereChain(workspace_id)} for update skip locked`.execute(db);
-  return rows[0];
+  const [, [last]] = await sendTogether(db, planForLog.query(), lockChainRow(workspace_id));
+  return last;
 }
 
-export async function ensureChain(db: Db, workspace_id: string | null): Promise<void> {
-  await db
+/** Creates a workspace's chain. Returns false if it already exists. */
+export async function createChain(db: Db, workspace_id: string | null): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto('audit_chains')
     .values({
       chain_id: newId(),
@@ -50,16 +81,26 @@ export async function ensureChain(db: Db, workspace_id: string | null): Promise<
       first_prev_hash: firstPrevHash,
     })
     .onConflict((conflict) => conflict.doNothing())
-    .execute();
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows === 1n;
 }
 
-/** Deletes a chain's oldest pending entries and returns them in order. */
-export async function removePending(db: Db, workspace_id: string | null, limit: number): Promise<EntryContent[]> {
-  const { rows } = await sql<{ id: string; entry: EntryContent }>`
-    /* service */ delete from audit_pending where ${whereChain(workspace_id)} and id in (
-      select id from audit_pending where ${whereChain(workspace_id)} order by id limit ${limit}
-    ) returning id, entry`.execute(db);
-  return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.entry);
+const removePendingRows = preparedForChain<{ id: string; entry: EntryContent }, [fromMs: number, limit: number]>(
+  'remove pending audit entries',
+  (isOfChain) => `/* service */ delete from audit_pending where ctid = any(array(
+      select ctid from audit_pending where ${isOfChain} and id >= ${fromIdMs('$2')} order by workspace_id, id limit $3
+    )) returning id, entry`,
+);
+
+/** Deletes a chain's oldest pending entries whose ids are not before `fromMs`, and returns them in order. */
+export async function removePending(
+  db: Db,
+  workspace_id: string | null,
+  fromMs: number,
+  limit: number,
+): Promise<EntryContent[]> {
+  const { rows } = await db.executeQuery(removePendingRows(workspace_id, fromMs, limit));
+  return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.entry);
 }
 
 export async function insertSealed(

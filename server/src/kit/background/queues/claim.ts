@@ -105,6 +105,11 @@ interface NextDue {
 export interface KnownRows {
   readonly position: Position | undefined;
   readonly nextMs: number | undefined;
+  /**
+   * Called when polling has found nothing due. Its statement then was a look that found nothing. Without it, polling would
+   * read again and again what other processes have handled since this one last looked.
+   */
+  noteNothingDue?(snapshot: string): void;
 }
 
 export interface ClaimerOptions {

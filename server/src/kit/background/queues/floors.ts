@@ -65,8 +65,6 @@ export interface Floors {
    * never happen.
    */
   learnAll(all: readonly OwnerFloor[], look: Look): number;
-  /** Notes an owner's floor that was found after the last look. Null: nothing waits. */
-  raise(owner: string, floorMs: number | null): void;
   /** Forgets everything, because what is remembered may not be true of the database any more. */
   forget(): void;
 }
@@ -146,7 +144,6 @@ export function createFloors(): Floors {
       );
       return isKnown ? missed.length : 0;
     },
-    raise,
     forget() {
       position = undefined;
       elsewhere = new Map();

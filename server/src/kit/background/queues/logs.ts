@@ -68,15 +68,15 @@ export interface LogTurn {
   readonly position: Position;
   /** Must be sent before the transaction changes anything. */
   readonly look: CompiledQuery<LookRow>;
-  /** Finds the floors of the owners that were visited or seen by the look, after their rows were handled. */
+  /** The owners that were visited or seen by the look, with the lower of their floors. */
+  listOwners(seen: LookRow): readonly OwnerFloor[];
+  /** Finds the floors of these owners after their rows were handled. */
   findFloors(seen: LookRow): CompiledQuery<FloorRow>;
   /**
    * Notes what the look saw and, for owners that were visited, the floors that were found later. Null: nothing waits.
    * Must be called after the commit.
    */
   learn(seen: LookRow, found: readonly FloorRow[]): void;
-  /** Notes an owner's floor that was found after `learn`. */
-  raise(owner: string, floorMs: number | null): void;
 }
 
 export interface LogReader {
@@ -133,13 +133,14 @@ export function createLogReader(log: Log, options: LogReaderOptions = {}): LogRe
       const { position } = floors;
       if (position === undefined) throw new Error(`a turn of ${log.name} must begin with a full look`);
       const visited = floors.choose(Number.POSITIVE_INFINITY, max);
-      let learned: Position | undefined;
+      const listOwners = (seen: LookRow) => mergeFloors(visited, seen.waiting.map(toFloor));
       return {
         visited,
         isFull: visited.length === max,
         position,
         look: look.query(position.xmax, position.xip),
-        findFloors: (seen) => findFloors.query(...toColumns(mergeFloors(visited, seen.waiting.map(toFloor)))),
+        listOwners,
+        findFloors: (seen) => findFloors.query(...toColumns(listOwners(seen))),
         learn(seen, found) {
           // Two turns at once could each take back what the other has learned.
           if (floors.position !== position) return;
@@ -150,16 +151,22 @@ export function createLogReader(log: Log, options: LogReaderOptions = {}): LogRe
             found.map(({ owner, floor }) => [owner, floor]),
             { ...rest, waiting: waiting.filter(([owner]) => !isFound.has(owner)) },
           );
-          learned = floors.position;
-        },
-        raise(owner, floorMs) {
-          if (learned !== undefined && floors.position === learned) floors.raise(owner, floorMs);
         },
       };
     },
     forget: floors.forget,
     get known() {
-      return { position: floors.position, nextMs: floors.findNextMs() };
+      const { position } = floors;
+      return {
+        position,
+        nextMs: floors.findNextMs(),
+        noteNothingDue(snapshot: string) {
+          if (position === undefined || floors.position !== position) return;
+          const seen = toPosition({ snapshot, own_xid: null });
+          if (BigInt(seen.xmax) < BigInt(position.xmax)) floors.forget();
+          else floors.learn([], { position: seen, waiting: [], elsewhere: [], still: [] });
+        },
+      };
     },
   };
 }

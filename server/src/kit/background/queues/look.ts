@@ -59,7 +59,7 @@ export const selectSnapshot = (xmax: string): string => `pg_current_snapshot()::
   pg_current_xact_id_if_assigned()::text as own_xid,
   coalesce(pg_snapshot_xmax(pg_current_snapshot()) < ${xmax}::xid8, false) as is_behind`;
 
-export function toPosition({ snapshot, own_xid }: SnapshotRow): Position {
+export function toPosition({ snapshot, own_xid }: Pick<SnapshotRow, 'snapshot' | 'own_xid'>): Position {
   const [, xmax, xip] = snapshot.split(':') as [string, string, string];
   // A snapshot does not list its own transaction, whose later changes would be missed.
   return { xmax, xip: [...(xip === '' ? [] : xip.split(',')), ...(own_xid === null ? [] : [own_xid])] };

@@ -2,6 +2,7 @@
 // queue and job polled separately, an idle worker would send dozens of statements per second.
 import type { Clock } from '../../clock.ts';
 import { type AnyDb, preparedByText } from '../../db/database.ts';
+import type { KnownRows } from '../queues/claim.ts';
 import { type Loop, runLoop } from './loop.ts';
 import { WakeableSleep, type WakeUps } from './wake.ts';
 
@@ -14,8 +15,8 @@ export interface DueWork {
    * JSON object of what this process knows, by topic.
    */
   readonly dueInMs: string;
-  /** What this process knows about the work, under its topic in `$2`. */
-  known?(): unknown;
+  /** What this process knows about the work, under its topic in `$2`: `xmax` and `xip` of the position, and `nextMs`. */
+  known?(): KnownRows;
   /** The minimum time between wake-ups, so work that remains due is not attempted every second. */
   readonly everyMs?: number;
 }
@@ -56,9 +57,12 @@ export function startPolling(works: readonly DueWork[], { db, clock, wake, onErr
   const findDue = prepareFindDue(works);
   const poll = async (): Promise<number> => {
     const waitMs = Math.min(pollEveryMs, wake.pollMs());
-    const known = Object.fromEntries(works.map(({ topic, known }) => [topic, known?.()]));
-    const [found = {}] = await findDue(db, clock.now(), JSON.stringify(known));
+    const known = new Map(works.flatMap((work) => (work.known === undefined ? [] : [[work.topic, work.known()]])));
+    const polled = Object.fromEntries([...known].map(([topic, rows]) => [topic, toPolled(rows)]));
+    const [found] = await findDue(db, clock.now(), JSON.stringify(polled));
+    if (found === undefined) throw new Error('polling must return one row');
     for (const [n, { topic, everyMs = 0 }] of works.entries()) {
+      if (found[`due_${n}`] === null) known.get(topic)?.noteNothingDue?.(found.snapshot);
       const pauseMs = (wokenAt.get(topic) ?? Number.NEGATIVE_INFINITY) + everyMs - performance.now();
       const ms = Math.max(found[`due_${n}`] ?? Number.POSITIVE_INFINITY, pauseMs);
       if (ms <= 0) wakeUp(topic);
@@ -81,8 +85,20 @@ export function startPolling(works: readonly DueWork[], { db, clock, wake, onErr
   };
 }
 
+const toPolled = ({ position, nextMs }: KnownRows) => ({
+  xmax: position?.xmax,
+  xip: `{${position?.xip.join() ?? ''}}`,
+  nextMs,
+});
+
+interface FoundDue {
+  readonly snapshot: string;
+  readonly [due: `due_${number}`]: number | null;
+}
+
 function prepareFindDue(works: readonly DueWork[]) {
   const columns = works.map(({ dueInMs }, n) => `(${dueInMs})::float as due_${n}`);
-  const text = `/* service */ select ${['$1::timestamptz as now', '$2::json as known', ...columns].join(',\n  ')}`;
-  return preparedByText<Readonly<Record<string, number | null>>, [now: Date, known: string]>('find due work', text);
+  const first = ['$1::timestamptz as now', '$2::json as known', 'pg_current_snapshot()::text as snapshot'];
+  const text = `/* service */ select ${[...first, ...columns].join(',\n  ')}`;
+  return preparedByText<FoundDue, [now: Date, known: string]>('find due work', text);
 }

@@ -3,6 +3,7 @@
 // job concurrently.
 import type { Clock } from '../../clock.ts';
 import type { AnyDb } from '../../db/database.ts';
+import type { KnownRows } from '../queues/claim.ts';
 import { type Loop, runLoop } from './loop.ts';
 import { WakeableSleep, type WakeUps } from './wake.ts';
 
@@ -11,6 +12,8 @@ export interface Job {
   readonly everyMs: number;
   /** If set, the job runs when polling finds it due, at most once per `everyMs` (`DueWork`). */
   readonly dueInMs?: string;
+  /** What this process knows of the work, for `dueInMs`. */
+  known?(): KnownRows;
   /** Returns how much work was done. If it is not 0, the job runs again soon, because there may be more work. */
   run(db: AnyDb, now: Date): Promise<number>;
 }

@@ -99,21 +99,17 @@ const listDueWork = (
   {
     topic: eventsTopic,
     dueInMs: eventsDueInMs(`($2::json -> '${eventsTopic}')`),
-    known: () => toPolled(work.knownEvents()),
+    known: () => work.knownEvents(),
   },
   ...[...queues].map(([name, queue]) => ({
     topic: name,
     dueInMs: queueDueInMs({ name }, `($2::json -> '${name}')`),
-    known: () => toPolled(queue.known),
+    known: () => queue.known,
   })),
-  ...jobs.flatMap(({ name, dueInMs, everyMs }) => (dueInMs === undefined ? [] : [{ topic: name, dueInMs, everyMs }])),
+  ...jobs.flatMap(({ name, everyMs, ...job }) =>
+    job.dueInMs === undefined ? [] : [{ topic: name, everyMs, dueInMs: job.dueInMs, known: job.known }],
+  ),
 ];
-
-const toPolled = ({ position, nextMs }: KnownRows) => ({
-  xmax: position?.xmax,
-  xip: `{${position?.xip.join() ?? ''}}`,
-  nextMs,
-});
 
 async function releaseRows(db: AnyDb, work: BackgroundWork): Promise<number> {
   const abandoned = await listAbandonedQueues(db, work.queues);
