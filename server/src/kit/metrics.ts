@@ -2,6 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { BackgroundMetrics } from './background/metrics.ts';
+import { listPurgedRows } from './background/purge.ts';
 
 /** Compares in constant time. */
 export function isBearerToken(authorization: string | undefined, token: string): boolean {
@@ -100,6 +101,16 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
     help: 'Failures of jobs, queues and the dispatcher in this process',
     labelNames: ['what'],
     registers: [registry],
+  });
+  const purged: Counter = new Counter({
+    name: 'plinth_purged_rows_total',
+    help: 'Expired rows that this process has purged',
+    labelNames: ['table'],
+    registers: [registry],
+    collect() {
+      purged.reset();
+      for (const [table, rows] of listPurgedRows()) purged.inc({ table }, rows);
+    },
   });
   const setBackground = createBackgroundGauges(registry);
   return {

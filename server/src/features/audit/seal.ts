@@ -8,6 +8,7 @@
 //   audit_entries after    … 7                   8 = a   9 = b                each has the hash of the previous entry
 //   audit_chains after     last_sequence 9, last_hash = the hash of 9
 //   audit_pending after    empty
+import { countPurged } from '../../kit/background/purge.ts';
 import type { KnownRows } from '../../kit/background/queues/claim.ts';
 import {
   createLogReader,
@@ -147,6 +148,7 @@ export async function removeExpiredEntries(db: Db): Promise<number> {
     while (inBatch === removeBatchSize) {
       inBatch = await removeExpired(db, workspace_id, removeBatchSize);
       removed += inBatch;
+      countPurged(db, 'audit_entries', inBatch);
     }
     return removed;
   });

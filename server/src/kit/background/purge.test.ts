@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { cloneTemplate } from '../../../test/support/template.ts';
 import { type AnyDb, openDatabase, transaction } from '../db/database.ts';
+import { createMetrics } from '../metrics.ts';
 import { purge } from './purge.ts';
 
 const cloned = await cloneTemplate();
@@ -45,4 +46,18 @@ it('stops after a second and leaves the rest for the next time', async () => {
   expect(removed).toBeGreaterThan(0);
   expect(removed).toBeLessThan(23);
   expect(await listNumbers()).toHaveLength(25 - removed);
+});
+
+it('counts what was removed by table, but not what was rolled back', async () => {
+  const { render } = createMetrics(async () => ({ queues: [], slots: [] }));
+  const readCount = async () =>
+    Number(/^plinth_purged_rows_total\{table="notes"\} (\d+)$/m.exec(await render())?.[1] ?? 0);
+  const before = await readCount();
+  await transaction(db, async (db) => {
+    await purge(db, expired);
+    throw new Error('rolled back');
+  }).catch(() => {});
+  expect(await readCount()).toBe(before);
+  await purge(db, { ...expired, where: sql`number <= 7` });
+  expect(await readCount()).toBe(before + 7);
 });

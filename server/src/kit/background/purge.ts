@@ -1,6 +1,6 @@
 // Removes rows that have expired, in batches.
 import { type RawBuilder, sql } from 'kysely';
-import type { AnyDb } from '../db/database.ts';
+import { type AnyDb, afterCommit } from '../db/database.ts';
 
 export interface Expired {
   readonly table: string;
@@ -9,6 +9,16 @@ export interface Expired {
   /** The column whose smallest values are removed first. */
   readonly order?: string;
   readonly batchSize?: number;
+}
+
+const purgedRows = new Map<string, number>();
+
+/** How many rows this process has purged, by table. */
+export const listPurgedRows = (): ReadonlyMap<string, number> => purgedRows;
+
+/** Counts rows that were purged, once the transaction has committed. */
+export function countPurged(db: AnyDb, table: string, rows: number): void {
+  if (rows > 0) afterCommit(db, () => purgedRows.set(table, (purgedRows.get(table) ?? 0) + rows));
 }
 
 const defaultBatchSize = 5_000;
@@ -32,6 +42,7 @@ export async function purge(
     );
     const inBatch = Number(numAffectedRows ?? 0);
     purged += inBatch;
+    countPurged(db, table, inBatch);
     if (inBatch < batchSize || performance.now() >= endsAt) return purged;
   }
 }
