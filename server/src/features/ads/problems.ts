@@ -27,27 +27,22 @@ export const launchNotSent = (about: AboutCampaign) =>
     { members: { ...about }, retrySafe: false, headers: { 'retry-after': '15' } },
   );
 
-/** Whether the request can be repeated. By default, this follows from the operation. */
-export interface RepeatOptions {
-  readonly retrySafe?: boolean;
-}
-
-/** The change is still in progress. */
-export const changeNotConfirmed = (about: AboutCampaign, { retrySafe }: RepeatOptions) =>
+/** The change is still in progress. Whether the request can be repeated follows from its operation. */
+export const changeNotConfirmed = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'ad_platform_timeout',
     'The ad platform has not confirmed the change, but it may have been applied. Plinth will keep trying until the platform responds. Call getCampaign to see the current state.',
-    { members: { ...about }, ...(retrySafe !== undefined && { retrySafe }), headers: { 'retry-after': '15' } },
+    { members: { ...about }, headers: { 'retry-after': '15' } },
   );
 
 /** Nothing has been applied, because no request was sent or every request was refused. */
-export const changeNotSent = (about: AboutCampaign, { retrySafe }: RepeatOptions) =>
+export const changeNotSent = (about: AboutCampaign) =>
   new Problem(
     'conflict',
     'ad_platform_timeout',
     "The change is recorded but not applied yet, because the ad platform can't be reached or is temporarily rejecting it, or because an earlier change to the campaign is still in progress. Plinth will keep trying until the platform responds. Call getCampaign to see the current state.",
-    { members: { ...about }, ...(retrySafe !== undefined && { retrySafe }), headers: { 'retry-after': '15' } },
+    { members: { ...about }, headers: { 'retry-after': '15' } },
   );
 
 /** Repeating the change would undo a later request. */

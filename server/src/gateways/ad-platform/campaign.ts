@@ -38,6 +38,13 @@ export interface PlatformCampaigns {
     change: CampaignChange,
     options?: SendOptions,
   ): Promise<Change<unknown>>;
+  /** Whether the campaign already has the value, so an update would send nothing. */
+  hasValue(
+    customerId: string,
+    campaignId: string,
+    change: CampaignChange,
+    timeoutMs: number,
+  ): Promise<Reading<boolean>>;
   /** Adds a text or an image to the first asset group, unless the group already has it. */
   addAsset(
     customerId: string,

@@ -15,7 +15,6 @@ import {
   changeNotSent,
   changeReplaced,
   launchInProgress,
-  type RepeatOptions,
   workspaceBillingHold,
 } from '../problems.ts';
 import { lockCampaign } from '../store/campaigns.ts';
@@ -65,14 +64,8 @@ export const describeCampaign = ({ id, launch_id, status }: CampaignRow): AboutC
 });
 
 /** Waits for the change. Throws if the platform has not confirmed it. */
-export async function confirm(
-  db: Db,
-  deps: WaitDeps,
-  recorded: RecordedChange,
-  campaign: CampaignRow,
-  options: RepeatOptions = {},
-): Promise<void> {
-  const problem = findProblem(await waitForChange(db, deps, recorded), campaign, options);
+export async function confirm(db: Db, deps: WaitDeps, recorded: RecordedChange, campaign: CampaignRow): Promise<void> {
+  const problem = findProblem(await waitForChange(db, deps, recorded), campaign);
   if (problem !== undefined) throw problem;
 }
 
@@ -122,21 +115,17 @@ export async function requireNoLaterChange(db: Db, campaign: CampaignRow, begun:
 }
 
 /** Undefined if the platform has confirmed the change. */
-export function findProblem(
-  change: ChangeRow | undefined,
-  campaign: CampaignRow,
-  options: RepeatOptions = {},
-): Problem | undefined {
+export function findProblem(change: ChangeRow | undefined, campaign: CampaignRow): Problem | undefined {
   if (change === undefined) return notFound('campaign_not_found');
   if (change.state === 'applied') return undefined;
   const about = { ...describeCampaign(campaign), campaign_state: 'unknown' } as const;
   if (change.state === 'superseded') return changeReplaced(about);
-  if (change.state === 'recorded') return changeNotSent(about, options);
-  if (change.state !== 'refused') return changeNotConfirmed(about, options);
+  if (change.state === 'recorded') return changeNotSent(about);
+  if (change.state !== 'refused') return changeNotConfirmed(about);
   const { code, platform_reasons = [] } = change.failure as { code: string; platform_reasons?: object[] };
   if (code === 'campaign_removed') return campaignRemoved();
   if (code === 'app_not_found') return notFound('app_not_found');
-  if (code === 'ad_platform_timeout') return changeNotConfirmed(about, options);
+  if (code === 'ad_platform_timeout') return changeNotConfirmed(about);
   if (code === 'workspace_billing_hold') return workspaceBillingHold(describeCampaign(campaign));
   if (code === 'account_billing_hold') return accountBillingHold(describeCampaign(campaign));
   if (code === 'internal_error') throw new Error('a campaign change failed with an internal error');

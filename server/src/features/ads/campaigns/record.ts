@@ -84,11 +84,9 @@ export async function addChange(
 ): Promise<RecordedChange> {
   const unfinished = await listUnfinishedChanges(db, campaign);
   const last = unfinished.findLast((each) => isStatusChange(each.kind));
+  if (last?.kind === kind && reasons.every((reason) => last.reasons.includes(reason)))
+    return joinChange(db, { wake }, last);
   afterCommit(db, () => wake.notify(changeQueue));
-  if (last?.kind === kind && reasons.every((reason) => last.reasons.includes(reason))) {
-    await makeChangeDue(db, last);
-    return { change: last, isNew: false };
-  }
   if (kind === 'pause' && last?.kind === 'pause' && last.state === 'recorded') {
     const change = await saveChangeReasons(db, last, joinReasons(last.reasons, reasons));
     await makeChangeDue(db, change);
@@ -110,6 +108,13 @@ export async function addChange(
   });
   if (isStop(kind)) await stopLaunch(db, { wake }, campaign, change, now);
   return { change, isNew: true };
+}
+
+/** For a caller that requests again what is already recorded, and waits for it. */
+export async function joinChange(db: Db, { wake }: RecordDeps, change: ChangeRow): Promise<RecordedChange> {
+  await makeChangeDue(db, change);
+  afterCommit(db, () => wake.notify(changeQueue));
+  return { change, isNew: false };
 }
 
 /** A change with a request in flight is not replaced, because the next request must not overtake it. */

@@ -382,17 +382,20 @@ describe.concurrent('deleteCampaign', () => {
   });
 
   it.for<FaultKind>(['drop_before', 'drop_after'])(
-    'answers 409, not safe to repeat, if the platform does not answer, and continues (%s)',
+    'answers 409 if the platform does not answer, and continues; a repeat waits for the same deletion (%s)',
     async (fault, { expect }) => {
       const scene = await newScene(owner);
       const campaign = await newCampaign(scene);
       mutateFault(scene, fault, { times: 1 });
       expect(await remove(scene, campaign)).toMatchObject({
         status: 409,
-        body: { code: 'ad_platform_timeout', retry_safe: false, campaign_state: 'unknown', campaign_id: campaign.id },
+        body: { code: 'ad_platform_timeout', retry_safe: true, campaign_state: 'unknown', campaign_id: campaign.id },
       });
-      await expect.poll(() => rowOf(campaign)).toMatchObject({ status: 'REMOVED' });
+      expect(await remove(scene, campaign)).toMatchObject({ status: 200, body: { status: 'deleted' } });
+      expect(await rowOf(campaign)).toMatchObject({ status: 'REMOVED' });
       expect(await readStatus(scene, campaign)).toBe('REMOVED');
+      expect(await changesOf(campaign)).toMatchObject([{ kind: 'remove', state: 'applied' }]);
+      expect(await entriesOf(scene, 'ads.campaign.delete_requested')).toHaveLength(1);
     },
   );
 

@@ -9,7 +9,7 @@ import { findCampaign } from '../store/campaigns.ts';
 import { CampaignUpdate, DeletedCampaign, PausedCampaign, PausedCampaigns, ResumedCampaign } from './contract.ts';
 import { pauseAllCampaigns } from './pause-all.ts';
 import { checkResume, deleteCampaign, pauseCampaign, repeatResume, resumeCampaign } from './status.ts';
-import { resumeUpdate, type UpdateDeps, updateCampaign } from './update.ts';
+import { prepareUpdate, resumeUpdate, type UpdateDeps, updateCampaign } from './update.ts';
 
 const base = '/api/apps/{app_id}/ads-platform/campaigns';
 const changeLimit = perMinute(30, 'caller+app', { group: 'adwrite' });
@@ -52,7 +52,7 @@ export const campaignChangeRoutes = (deps: UpdateDeps): Route[] => [
     effect: 'spend',
     idempotency: 'optional',
     body: CampaignUpdate,
-    audits: ['ads.campaign.update_requested'],
+    audits: { sometimes: ['ads.campaign.update_requested'] },
     answers: { 200: Campaign },
     refusals: [
       { status: 400, code: 'section_not_applicable' },
@@ -71,7 +71,8 @@ export const campaignChangeRoutes = (deps: UpdateDeps): Route[] => [
       timeout,
       unavailable,
     ],
-    handle: ({ db, access, body, now }) => updateCampaign(db, deps, access, body, now),
+    precheck: ({ db, access, body, now }) => prepareUpdate(db, deps, access, body, now),
+    handle: ({ db, access, now }, prepared) => updateCampaign(db, deps, access, prepared, now),
     resume: ({ db, access, body, now }, begun) => resumeUpdate(db, deps, access, { body, begun }, now),
   }),
   route({

@@ -197,7 +197,7 @@ export async function deleteCampaign(
     return { recorded, isUnconfirmed };
   });
   if (asked === undefined || (asked.isUnconfirmed && !asked.recorded.isNew)) return unchanged({ status: 'deleted' });
-  if (!asked.isUnconfirmed) await confirm(db, deps, asked.recorded, access.campaign, { retrySafe: false });
+  if (!asked.isUnconfirmed) await confirm(db, deps, asked.recorded, access.campaign);
   return withNotes({ status: 'deleted' }, {});
 }
 

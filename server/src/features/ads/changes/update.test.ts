@@ -96,6 +96,98 @@ describe('updateCampaign', () => {
     expect(await changes.execute()).toHaveLength(2);
   });
 
+  describe('with a value that the campaign has', () => {
+    const changesOf = ({ id }: TestCampaign) =>
+      world.db.selectFrom('ads_changes').where('campaign_id', '=', id).orderBy('number').selectAll().execute();
+    const countEntries = async ({ id }: TestCampaign) => {
+      const path = `/api/workspace/audit-log?type=ads.campaign.update_requested&limit=100`;
+      const { items } = (await world.call('GET', path, { as: scene.as })).body;
+      return items.filter(({ target }: { target: { id: string } }) => target.id === id).length;
+    };
+    const countMutations = () =>
+      platform.journal.filter(({ event, call }) => event === 'received' && call === 'mutate').length;
+    const endDate = new Date(Date.now() + 30 * 24 * 60 * 60 * 1000).toISOString().slice(0, 10);
+
+    it.each([
+      ['PERFORMANCE_MAX', 'name', 'Summer bikes'],
+      ['PERFORMANCE_MAX', 'budget', 30_000_000],
+      ['PERFORMANCE_MAX', 'landing_page', 'https://bikes.example.com/summer'],
+      ['PERFORMANCE_MAX', 'geo_targets', [places.switzerland, places.unitedStates]],
+      ['PERFORMANCE_MAX', 'excluded_geo_targets', [places.switzerland]],
+      ['PERFORMANCE_MAX', 'search_themes', ['bikes for summer']],
+      ['PERFORMANCE_MAX', 'ad_copy', { headlines: ['Summer bikes', 'Sun bikes', 'Warm bikes'] }],
+      ['SMART', 'keyword_themes', ['summer bikes']],
+      ['SMART', 'ad_copy', { headlines: ['Summer bikes', 'Sun bikes', 'Warm bikes'] }],
+      ['SMART', 'end_date', endDate],
+      ['SMART', 'end_date', null],
+    ] as const)('changes nothing, and says so: %s, %s %j', async (type, field, value) => {
+      const campaign = await newCampaign(scene, { type });
+      const first = await update(campaign, field, value);
+      expect(first.status, first.text).toBe(200);
+      const [before, sent, entries] = [await rowOf(campaign), countMutations(), await countEntries(campaign)];
+      const changes = (await changesOf(campaign)).length;
+      const again = await update(campaign, field, value);
+      expect(again).toMatchObject({ status: 200, body: first.body, headers: { 'x-changed': 'false' } });
+      expect([await rowOf(campaign), countMutations(), await countEntries(campaign)]).toEqual([before, sent, entries]);
+      expect(await changesOf(campaign)).toHaveLength(changes);
+    });
+
+    it('remembers an Idempotency-Key, and a repeat says the same', async () => {
+      const campaign = await newCampaign(scene);
+      const path = `/api/apps/${scene.app.id}/ads-platform/campaigns/${campaign.id}`;
+      const body = { field: 'budget', value: 20_000_000 };
+      const sent = { as: scene.as, body, headers: { 'idempotency-key': campaign.id } };
+      for (const replayed of [undefined, 'true'])
+        expect((await world.call('PATCH', path, sent)).headers).toMatchObject({
+          'x-changed': 'false',
+          ...(replayed && { 'idempotent-replayed': replayed }),
+        });
+      expect(await changesOf(campaign)).toEqual([]);
+    });
+
+    it('sends it if somebody has changed the campaign at the platform itself', async () => {
+      const campaign = await newCampaign(scene);
+      const changed = { field: 'dailyBudgetMicros', value: 9_000_000 } as const;
+      await client.campaigns.update(scene.customerId, campaign.platformId, changed);
+      const got = await update(campaign, 'budget', 20_000_000);
+      expect(got.status).toBe(200);
+      expect(got.headers['x-changed']).toBeUndefined();
+      expect(await read(campaign)).toMatchObject({ dailyBudgetMicros: 20_000_000 });
+      expect(await countEntries(campaign)).toBe(1);
+    });
+
+    it('sends it if the platform cannot be read, because the values may differ', async () => {
+      const campaign = await newCampaign(scene);
+      platform.setFaults({ call: 'search', fault: 'drop_before', customer_id: scene.customerId, times: 1 });
+      const got = await update(campaign, 'budget', 20_000_000);
+      expect(got).toMatchObject({ status: 200 });
+      expect(got.headers['x-changed']).toBeUndefined();
+      expect(await countEntries(campaign)).toBe(1);
+    });
+
+    it('waits for the same change while the platform has not confirmed it, and writes no second entry', async () => {
+      const campaign = await newCampaign(scene);
+      platform.setFaults({ call: 'mutate', fault: 'drop_before', customer_id: scene.customerId, times: 1 });
+      expect(await update(campaign, 'budget', 30_000_000)).toMatchObject({ status: 409 });
+      const again = await update(campaign, 'budget', 30_000_000);
+      expect(again).toMatchObject({ status: 200, body: { daily_budget_micros: 30_000_000 } });
+      expect(await changesOf(campaign)).toHaveLength(1);
+      expect(await countEntries(campaign)).toBe(1);
+    });
+
+    it('compares with what was requested last, not with what the campaign still has', async () => {
+      const campaign = await newCampaign(scene);
+      platform.setFaults({ call: 'mutate', fault: 'drop_before', customer_id: scene.customerId, times: 1 });
+      expect(await update(campaign, 'budget', 30_000_000)).toMatchObject({ status: 409 });
+      expect(await rowOf(campaign)).toMatchObject({ daily_budget_micros: 20_000_000 });
+      const back = await update(campaign, 'budget', 20_000_000);
+      expect(back).toMatchObject({ status: 200, body: { daily_budget_micros: 20_000_000 } });
+      expect(back.headers['x-changed']).toBeUndefined();
+      expect(await changesOf(campaign)).toMatchObject([{ state: 'applied' }, { state: 'applied' }]);
+      expect(await read(campaign)).toMatchObject({ dailyBudgetMicros: 20_000_000 });
+    });
+  });
+
   it('keeps the launch key in the name at the platform', async () => {
     const [own, adopted] = [await newCampaign(scene, { launch: 'live' }), await newCampaign(scene)];
     expect(await update(own, 'name', ' Winter bikes ')).toMatchObject({ body: { campaign_name: 'Winter bikes' } });

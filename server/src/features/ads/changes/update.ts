@@ -1,5 +1,6 @@
 // Changes a single campaign field (docs/api/ads.md#changing-fields). The value must follow the same rules as in a
 // launch.
+import { isDeepStrictEqual } from 'node:util';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
@@ -19,7 +20,7 @@ import {
   writeEntry,
 } from '../campaigns/change.ts';
 import { type Campaign, presentCampaign } from '../campaigns/contract.ts';
-import { addChange } from '../campaigns/record.ts';
+import { addChange, joinChange } from '../campaigns/record.ts';
 import {
   checkBudget,
   checkLandingPage,
@@ -32,7 +33,7 @@ import { canReachEu } from '../locations/eu.ts';
 import { dayIn } from '../rules/dates.ts';
 import { toPlatformName } from '../rules/name.ts';
 import { findCampaignByKey } from '../store/campaigns.ts';
-import { type ChangeRow, findLaunchKey } from '../store/changes.ts';
+import { type ChangeRow, findCustomerId, findLastUpdate, findLaunchKey } from '../store/changes.ts';
 import { type LocationPath, listLocationsWithPaths } from '../store/locations.ts';
 import type { CampaignRow, ReadyAccount } from '../store/rows.ts';
 import { type CampaignUpdate, type UpdateField, type UpdateValue, updateValues } from './contract.ts';
@@ -41,25 +42,57 @@ import { type ChangeDeps, requireCampaignWithinCeiling } from './status.ts';
 
 export type UpdateDeps = ChangeDeps & Pick<InputDeps, 'isLivePlatform'>;
 
+/** An update whose value has been checked. */
+export interface PreparedUpdate {
+  readonly field: UpdateField;
+  readonly content: UpdateContent;
+  readonly ignored: readonly string[];
+  readonly seen: SeenCampaign;
+}
+
+/** What was known about the campaign before it was locked. */
+interface SeenCampaign {
+  /** The last update of the field that was recorded before the platform was read. */
+  readonly lastUpdate: ChangeRow | undefined;
+  /** Whether our row and the platform had the value, and no change was on its way that could alter it. */
+  readonly hadValue: boolean;
+}
+
 /**
- * Checks in this order: the value's format, whether the campaign type has the field, the value's meaning, the campaign.
+ * Checks in this order: the value's format, whether the campaign type has the field, the value's meaning. The campaign
+ * is checked once it is locked. Reads the platform, so it must run outside of any transaction.
  */
-export async function updateCampaign(
+export async function prepareUpdate(
   db: Db,
   deps: UpdateDeps,
   access: CampaignAccess,
   { field, value: raw }: CampaignUpdate,
   now: Date,
-): Promise<Answer<Campaign>> {
+): Promise<PreparedUpdate> {
   const { value, ignored } = parseValue(field, raw);
   const content = await toContent(db, deps, access, { field, value }, now);
-  const { change } = await transaction(db, async (db) => {
+  return { field, content, ignored, seen: await seeCampaign(db, deps, access.campaign, content) };
+}
+
+/** Records the change, unless the campaign has the value or the same change is on its way. */
+export async function updateCampaign(
+  db: Db,
+  deps: UpdateDeps,
+  access: CampaignAccess,
+  { field, content, ignored, seen }: PreparedUpdate,
+  now: Date,
+): Promise<Answer<Campaign>> {
+  const change = await transaction(db, async (db) => {
     const campaign = await lockForChange(db, access);
     await requireChangeable(db, campaign);
+    const last = await findLastUpdate(db, campaign, content.change.field);
+    if (seen.hadValue && last?.id === seen.lastUpdate?.id && hasRowValue(campaign, content)) return undefined;
     if (field === 'budget') await requireAffordable(db, deps, { ...access, campaign }, content.row);
     requirePlatform(deps);
+    if (last?.ended_date === null && isDeepStrictEqual(last.content, content))
+      return (await joinChange(db, deps, last)).change;
     await writeEntry(db, access, 'ads.campaign.update_requested', now, toAudited(field, content));
-    return addChange(db, deps, campaign, { kind: 'update', content, isByCaller: true }, now);
+    return (await addChange(db, deps, campaign, { kind: 'update', content, isByCaller: true }, now)).change;
   });
   return answerWithUpdate(deps, access, change, ignored);
 }
@@ -76,7 +109,7 @@ export async function resumeUpdate(
   if (change !== 'without effect')
     return answerWithUpdate(deps, access, change, parseValue(body.field, body.value).ignored);
   await requireNoLaterChange(db, access.campaign, begun);
-  return updateCampaign(db, deps, access, body, now);
+  return updateCampaign(db, deps, access, await prepareUpdate(db, deps, access, body, now), now);
 }
 
 const answerWithUpdate = (
@@ -88,7 +121,7 @@ const answerWithUpdate = (
   answerWithChange(deps, campaign, change, async (db) => {
     const row = await findCampaignByKey(db, campaign);
     if (row === undefined) throw notFound('campaign_not_found');
-    return withNotes(presentCampaign(row), { ignored });
+    return withNotes(presentCampaign(row), { ignored, ...(change === undefined && { changed: false }) });
   });
 
 function parseValue(field: UpdateField, raw: unknown): { value: unknown; ignored: string[] } {
@@ -197,6 +230,33 @@ const contents: ToContent = {
     return { change: { field: 'excludedLocations', value: excluded_geo_targets }, row: { excluded_geo_targets } };
   },
 };
+
+// ---- whether there is anything to change
+
+/** Our row alone does not show changes made directly on the platform. */
+async function seeCampaign(
+  db: Db,
+  { platform, times }: UpdateDeps,
+  campaign: CampaignRow,
+  content: UpdateContent,
+): Promise<SeenCampaign> {
+  const lastUpdate = await findLastUpdate(db, campaign, content.change.field);
+  const customerId = await findCustomerId(db, campaign);
+  const { status, platform_campaign_id } = campaign;
+  const isUnread = status === 'REMOVED' || platform_campaign_id === '' || customerId === null;
+  if (isUnread || lastUpdate?.ended_date === null || !hasRowValue(campaign, content))
+    return { lastUpdate, hadValue: false };
+  const read = await platform.campaigns.hasValue(customerId, platform_campaign_id, content.change, times.liveReadMs);
+  return { lastUpdate, hadValue: read.outcome === 'read' && read.result };
+}
+
+/** True for fields that are not in our row. Lists are compared without their order, as on the platform. */
+const hasRowValue = (campaign: CampaignRow, { row }: UpdateContent): boolean =>
+  Object.entries(row).every(([name, value]) =>
+    isDeepStrictEqual(sortList(campaign[name as keyof UpdateContent['row']]), sortList(value)),
+  );
+
+const sortList = (value: unknown): unknown => (Array.isArray(value) ? value.toSorted() : value);
 
 // ---- fields specific to one campaign type
 

@@ -42,6 +42,22 @@ export const hasLaterChange = async (db: Db, { id, campaign_id, ...app }: Change
     .limit(1)
     .executeTakeFirst()) !== undefined;
 
+/**
+ * The last change that was requested for this field of the platform's campaign, in any state. An accepted asset is a
+ * change of the texts.
+ */
+export const findLastUpdate = (db: Db, campaign: CampaignKey, field: string): Promise<ChangeRow | undefined> =>
+  changesOf(db, campaign)
+    .where('campaign_id', '=', campaign.id)
+    .where(
+      sql<boolean>`(kind = 'update' and content->'change'->>'field' = ${field}
+        or kind = 'accept_asset' and ${field === 'texts'})`,
+    )
+    .orderBy('number', 'desc')
+    .limit(1)
+    .selectAll()
+    .executeTakeFirst();
+
 /** Lists the changes in the order in which they were requested. */
 export const listUnfinishedChanges = (db: Db, campaign: CampaignKey): Promise<ChangeRow[]> =>
   changesOf(db, campaign)

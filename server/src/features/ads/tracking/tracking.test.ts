@@ -630,6 +630,26 @@ describe('verifyTracking without a browser', () => {
     expect(await isStored(app)).toBe(false);
   });
 
+  it('is judged again by each request, and stores one result for what is live', async () => {
+    const { app, id, targetOf } = await newTrackedApp();
+    const files = { 'public/index.html': page(renderTag(id)), 'public/app.js': report(targetOf('PURCHASE')) };
+    await map(app);
+    await publishFiles(world, app, files, token);
+    const first = await verify(app);
+    expect(first.body).toMatchObject({ verified: true, enabled_campaign_ids: [] });
+    const listResults = () =>
+      world.db
+        .selectFrom('tracking_checks')
+        .where('app_id', '=', app.id)
+        .select(['verified', 'deployment_id'])
+        .execute();
+    const stored = await listResults();
+    expect(stored).toMatchObject([{ verified: true }]);
+    const again = await verify(app);
+    expect(again).toMatchObject({ status: 200, body: first.body });
+    expect(await listResults()).toEqual(stored);
+  });
+
   it('is stored for what is live, until something else is published or a mapping is added or changed', async () => {
     const { app, id, targetOf } = await newTrackedApp();
     const files = { 'public/index.html': page(renderTag(id)), 'public/app.js': report(targetOf('PURCHASE')) };

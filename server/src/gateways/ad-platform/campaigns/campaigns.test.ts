@@ -314,8 +314,10 @@ describe('update', () => {
     const { customerId, campaignId } = await newCampaign(type);
     for (const change of changes) {
       const before = countChanges(customerId);
+      expect(known(await campaigns.hasValue(customerId, campaignId, change, 5_000))).toBe(false);
       applied(await campaigns.update(customerId, campaignId, change));
       expect(countChanges(customerId)).toBe(before + 1);
+      expect(known(await campaigns.hasValue(customerId, campaignId, change, 5_000))).toBe(true);
       applied(await campaigns.update(customerId, campaignId, change));
       expect(countChanges(customerId)).toBe(before + 1);
     }
@@ -400,6 +402,8 @@ describe('update', () => {
     const change = (id: string, field: 'keywordThemes' | 'searchThemes') =>
       campaigns.update(customerId, id, { field, value: ['x'] });
     expect(await change(campaignId, 'searchThemes')).toMatchObject({ reasons: [{ code: 'not_applicable' }] });
+    const themes = { field: 'searchThemes', value: ['x'] } as const;
+    expect(known(await campaigns.hasValue(customerId, campaignId, themes, 5_000))).toBe(false);
     expect(await change('4711', 'keywordThemes')).toMatchObject({
       outcome: 'refused',
       reasons: [{ kind: 'input', code: 'mutateError.RESOURCE_NOT_FOUND' }],
@@ -413,6 +417,9 @@ describe('update', () => {
       const change = { field: 'texts', value: { headlines: ['A', 'B', 'C'] } } as const;
       expect((await campaigns.update(customerId, campaignId, change)).outcome).toBe('unavailable');
     }
+    sandbox.setFaults({ call: 'search', fault: 'drop_before', times: 1 });
+    const name = { field: 'name', value: 'x' } as const;
+    expect((await campaigns.hasValue(customerId, campaignId, name, 5_000)).outcome).toBe('unavailable');
     expect(countChanges(customerId)).toBe(1);
   });
 });

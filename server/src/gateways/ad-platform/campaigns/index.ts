@@ -8,7 +8,7 @@ import { campaignAt, createOperations } from './create.ts';
 import { idOf, namesIn } from './names.ts';
 import { findCampaigns, listCampaigns, readCampaign, readMetrics } from './read.ts';
 import { listSearchTerms } from './search-terms.ts';
-import { removedResource, updateCampaign } from './update.ts';
+import { hasValue, removedResource, updateCampaign } from './update.ts';
 
 export function openCampaigns(calls: Calls): PlatformCampaigns {
   return {
@@ -22,6 +22,7 @@ export function openCampaigns(calls: Calls): PlatformCampaigns {
     },
     remove: (customerId, campaignId, options) => removeCampaign(calls, customerId, campaignId, options),
     update: (customerId, campaignId, change, options) => updateCampaign(calls, customerId, campaignId, change, options),
+    hasValue: (customerId, campaignId, change, timeoutMs) => hasValue(calls, customerId, campaignId, change, timeoutMs),
     addAsset: (customerId, campaignId, asset, options) => addAsset(calls, customerId, campaignId, asset, options),
     listAssets: (customerId, campaignId, timeoutMs) => listAssets(calls, customerId, campaignId, timeoutMs),
     readMetrics: (customerId) => readMetrics(calls, customerId),

@@ -22,6 +22,33 @@ export async function updateCampaign(
   change: CampaignChange,
   { notAfter }: SendOptions = {},
 ): Promise<Change<unknown>> {
+  const planned = await planUpdate(calls, customerId, campaignId, change, notAfter);
+  if (planned.outcome !== 'read') return planned;
+  if (planned.result.length === 0) return { outcome: 'applied', result: undefined, requestId: planned.requestId };
+  return mutate(calls, customerId, planned.result, notAfter === undefined ? {} : { notAfter });
+}
+
+/** False if the platform would refuse the change. */
+export async function hasValue(
+  calls: Calls,
+  customerId: string,
+  campaignId: string,
+  change: CampaignChange,
+  timeoutMs: number,
+): Promise<Reading<boolean>> {
+  const planned = await planUpdate(calls, customerId, campaignId, change, performance.now() + timeoutMs);
+  if (planned.outcome === 'refused') return { outcome: 'read', result: false, requestId: planned.requestId };
+  return planned.outcome === 'read' ? { ...planned, result: planned.result.length === 0 } : planned;
+}
+
+/** The operations to send, which are none if the campaign already has the value. */
+async function planUpdate(
+  calls: Calls,
+  customerId: string,
+  campaignId: string,
+  change: CampaignChange,
+  notAfter: number | undefined,
+): Promise<Reading<Operation[]> | Refused> {
   const run: Run = async (query) => {
     const timeoutMs = notAfter === undefined ? undefined : notAfter - performance.now();
     const found = await search(calls, customerId, query, maxRows, timeoutMs);
@@ -39,11 +66,10 @@ export async function updateCampaign(
   const campaign: Target = { row, customerId, campaignId, isSmart: readChannel(row) === 'SMART' };
   const planned = await plan(run, campaign, change);
   if (planned.outcome !== 'read') return planned;
-  const operations = planned.result;
-  if (operations === undefined)
-    return refused('not_applicable', 'This field is not available for this campaign type.', planned.requestId);
-  if (operations.length === 0) return { outcome: 'applied', result: undefined, requestId: planned.requestId };
-  return mutate(calls, customerId, operations, notAfter === undefined ? {} : { notAfter });
+  const { result, requestId } = planned;
+  if (result === undefined)
+    return refused('not_applicable', 'This field is not available for this campaign type.', requestId);
+  return { ...planned, result };
 }
 
 /** The platform's error for changes to a removed campaign. */
@@ -60,7 +86,9 @@ interface Target {
 
 const readChannel = (row: Row): string => getText(row, 'campaign', 'advertisingChannelType');
 
-const refused = (code: string, message: string, requestId: string | null): Change<never> => ({
+type Refused = Extract<Change<never>, { outcome: 'refused' }>;
+
+const refused = (code: string, message: string, requestId: string | null): Refused => ({
   outcome: 'refused',
   reasons: [{ kind: 'input', code, message, field: '', operation: undefined }],
   requestId,
