@@ -214,10 +214,10 @@ export const FixedRules = answer('FixedRules', {
     z.array(
       answer('AppliedRules', {
         entity_name: described(z.string(), 'The name of the entity.', 'Order'),
-        operations: described(z.array(z.string()), 'The operations whose rules were replaced.', ['read']),
+        operations: described(z.array(z.string()), 'The operations that have the recommended rules now.', ['read']),
       }),
     ),
-    'The entities whose rules were replaced.',
+    'The entities that have the recommended rules now.',
   ),
   failed: described(
     z.array(

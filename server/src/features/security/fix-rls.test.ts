@@ -61,6 +61,41 @@ describe('fixRls', () => {
     expect((await scan(app)).result.rls_recommendations).toEqual([]);
   });
 
+  it('can be repeated: rules that were applied stay applied, and nothing is changed again', async () => {
+    const app = await publicApp();
+    await putSchema(app, 'Order', { read: true });
+    await putSchema(app, 'Vote', { read: false, write: true });
+    await scan(app);
+    const revisionOf = async () =>
+      (await world.call('GET', `/api/apps/${app.id}/entity-schemas/Order`, { as: token })).body.revision;
+    const countEntries = async () => {
+      const path = `/api/workspace/audit-log?type=scan.rls_fixed,entity_schema.updated&app_id=${app.id}`;
+      return (await world.call('GET', path, { as: token })).body.items.length;
+    };
+    const first = await fix(app, 'Order', 'Vote');
+    expect(first.body).toMatchObject({ applied: [{ entity_name: 'Order' }, { entity_name: 'Vote' }], failed: [] });
+    expect(first.headers['x-changed']).toBeUndefined();
+    const [revision, entries] = [await revisionOf(), await countEntries()];
+    const again = await fix(app, 'Order', 'Vote');
+    expect(again).toMatchObject({ status: 200, body: first.body, headers: { 'x-changed': 'false' } });
+    expect([await revisionOf(), await countEntries()]).toEqual([revision, entries]);
+  });
+
+  it('does not say that rules are applied if somebody has set others since', async () => {
+    const app = await publicApp();
+    await putSchema(app, 'Order', { read: true });
+    await scan(app);
+    expect((await fix(app, 'Order')).body.applied).toHaveLength(1);
+    await putSchema(app, 'Order', { read: { 'data.total': { $gt: 1 } } });
+    const again = await fix(app, 'Order');
+    expect(again.body).toEqual({ applied: [], failed: [{ entity_name: 'Order', reason: 'schema_changed' }] });
+    expect(again.headers['x-changed']).toBe('false');
+    await putSchema(app, 'Order', { read: true });
+    const reopened = await fix(app, 'Order');
+    expect(reopened.body.applied).toHaveLength(1);
+    expect(reopened.headers['x-changed']).toBeUndefined();
+  });
+
   it('leaves entities alone that were not scanned, or have changed since', async () => {
     const app = await publicApp();
     await putSchema(app, 'Note', { read: true });

@@ -5,6 +5,7 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import { incrementRevision } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { isStatementTimeout } from '../../kit/db/failures.ts';
+import { type Answer, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -50,20 +51,22 @@ export async function fixRls(
   access: AppAccess,
   names: readonly string[],
   now: Date,
-): Promise<FixedRules> {
+): Promise<Answer<FixedRules>> {
   const result = await findResult(db, toAppKey(access));
   const findings = result?.scanner_version === scannerVersion ? readGroups(result).rls : [];
   const fixed: FixedRules = { applied: [], failed: [] };
+  let isChanged = false;
   for (const entity_name of names) {
     const finding = findings.find((each) => each.entity_name === entity_name);
     try {
       if (finding === undefined) throw new NotFixed('no_recommendation');
-      fixed.applied.push({ entity_name, operations: await fixEntity(db, deps, access, finding, now) });
+      isChanged = (await fixEntity(db, deps, access, finding, now)) || isChanged;
+      fixed.applied.push({ entity_name, operations: [...(finding.open_operations as readonly string[])] });
     } catch (error) {
       fixed.failed.push({ entity_name, reason: toReason(error) });
     }
   }
-  return fixed;
+  return isChanged ? withNotes(fixed, {}) : unchanged(fixed);
 }
 
 /** Any other error is a bug or an outage, so the request fails. */
@@ -73,8 +76,11 @@ function toReason(error: unknown): FailedReason {
   throw error;
 }
 
-/** Returns the operations whose rules were replaced. */
-function fixEntity(db: Db, deps: FixDeps, access: AppAccess, finding: StoredFinding, now: Date): Promise<string[]> {
+/**
+ * Returns whether rules were replaced. They are not if the entity has the recommended ones already, for example because
+ * an earlier request was applied and its answer was lost.
+ */
+function fixEntity(db: Db, deps: FixDeps, access: AppAccess, finding: StoredFinding, now: Date): Promise<boolean> {
   const name = String(finding.entity_name);
   const operations = finding.open_operations as readonly string[];
   const [current, recommended] = [toRules(finding.current_rules), toRules(finding.recommended_rules)];
@@ -84,8 +90,10 @@ function fixEntity(db: Db, deps: FixDeps, access: AppAccess, finding: StoredFind
     const schema = (await deps.schemas.list(db, access)).find((each) => each.name === name);
     if (schema === undefined) throw new NotFixed('schema_changed');
     const rules = toRules(schema.document.rls);
-    const isSame = (operation: string) => canonicalize(findRule(rules, operation)) === canonicalize(current[operation]);
-    if (!operations.every(isSame)) throw new NotFixed('schema_changed');
+    const hasRules = (expected: Document) =>
+      operations.every((operation) => canonicalize(findRule(rules, operation)) === canonicalize(expected[operation]));
+    if (hasRules(recommended)) return false;
+    if (!hasRules(current)) throw new NotFixed('schema_changed');
     const replaced = Object.fromEntries(operations.map((operation) => [operation, recommended[operation]]));
     const document = { ...schema.document, rls: { ...rules, ...replaced } };
     const revision = await incrementRevision(db, access, { cause: 'fix' }, now);
@@ -105,14 +113,14 @@ function fixEntity(db: Db, deps: FixDeps, access: AppAccess, finding: StoredFind
       },
       now,
     );
-    return [...operations];
+    return true;
   });
 }
 
-const toRules = (rls: unknown): Readonly<Record<string, unknown>> => (rls ?? {}) as Readonly<Record<string, unknown>>;
+const toRules = (rls: unknown): Document => (rls ?? {}) as Document;
 
 /** `write` applies to all operations without their own rule, except `read`. */
-const findRule = (rules: Readonly<Record<string, unknown>>, operation: string): unknown =>
+const findRule = (rules: Document, operation: string): unknown =>
   Object.hasOwn(rules, operation) || operation === 'read' ? rules[operation] : rules.write;
 
 /** Runs the same analysis that found the opening. */
