@@ -3,7 +3,7 @@
 // records, events, audit entries, deliveries, reservations and charges are. Mails and requests to providers are counted
 // where they arrive.
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { sql } from 'kysely';
@@ -54,32 +54,53 @@ const cases = await createRepeatCases(world, {
   receiver: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
 });
 
-/** Operations whose requests are repeated in another test, because they wait for a worker, a provider or a browser. */
-const comparedElsewhere: Readonly<Record<string, string>> = {
-  answerHeldRules: 'src/features/builder/held-rules.test.ts',
-  acceptAsset: 'src/features/ads/creative/accept.test.ts',
-  cancelExecution: 'src/features/browser-tests/execution.test.ts',
-  createCampaign: 'src/features/ads/launch/launch.test.ts',
-  deleteCampaign: 'src/features/ads/changes/changes.test.ts',
-  disconnectConnector: 'src/features/connectors/connectors.test.ts',
-  dismissHeader: 'src/features/security/security.test.ts',
-  fixRls: 'src/features/security/fix-rls.test.ts',
-  generateAssets: 'src/features/ads/creative/creative.test.ts',
-  generateFlows: 'src/features/browser-tests/generate-flows.test.ts',
-  launchCampaign: 'src/features/ads/launch/launch.test.ts',
-  pauseAllCampaigns: 'src/features/ads/changes/changes.test.ts',
-  pauseCampaign: 'src/features/ads/changes/changes.test.ts',
-  resetPassword: 'src/features/accounts/accounts.test.ts',
-  resumeCampaign: 'src/features/ads/changes/changes.test.ts',
-  sendAgentMessage: 'src/features/agents/agents.test.ts',
-  sendChatMessage: 'src/features/builder/builder.test.ts',
-  setUp: 'src/features/accounts/accounts.test.ts',
-  signInAppUser: 'src/features/app-users/sign-in.test.ts',
-  startBillingSetup: 'src/features/billing/billing.test.ts',
-  startExecution: 'src/features/browser-tests/execution.test.ts',
-  updateCampaign: 'src/features/ads/changes/update.test.ts',
-  useAppUserLink: 'src/features/app-users/sign-in.test.ts',
-  verifyTracking: 'src/features/ads/tracking/tracking.test.ts',
+/** The file and the name of the test that repeats each operation that waits for a worker, a provider or a browser. */
+const comparedElsewhere: Readonly<Record<string, readonly [file: string, test: string]>> = {
+  acceptAsset: ['ads/creative/accept', 'repeats the answer for a repeated key, even if nothing was changed'],
+  answerHeldRules: ['builder/held-rules', 'is answered once: a repeat answers 404 and changes nothing'],
+  cancelExecution: ['browser-tests/execution', 'ends a run that waits at once, for nothing'],
+  createCampaign: ['ads/launch/launch', 'answers with the campaign alone, and replays it'],
+  deleteCampaign: ['ads/changes/changes', 'removes the campaign forever; it stays listed'],
+  disconnectConnector: ['connectors/connectors', 'changes nothing if it is repeated'],
+  dismissHeader: [
+    'security/security',
+    'of the published app are judged, and a recommendation can be dismissed until the next scan',
+  ],
+  fixRls: ['security/fix-rls', 'can be repeated: rules that were applied stay applied, and nothing is changed again'],
+  generateAssets: ['ads/creative/creative', 'answers a repeated Idempotency-Key with the same session'],
+  generateFlows: ['browser-tests/generate-flows', 'generates once for one Idempotency-Key'],
+  launchCampaign: ['ads/launch/launch', 'with the same key: the campaign as it is'],
+  pauseAllCampaigns: [
+    'ads/changes/changes',
+    'pauses every campaign that could spend, and those that wait for tracking',
+  ],
+  pauseCampaign: ['ads/changes/changes', 'can be repeated: the platform is read, and gets nothing'],
+  resetPassword: ['accounts/accounts', 'are reset by the link in the mail, once and within an hour'],
+  resumeCampaign: [
+    'ads/changes/changes',
+    'does not enable a campaign again that was paused since the first request with the same key',
+  ],
+  sendAgentMessage: [
+    'agents/agents',
+    'with the same key again returns the same reply, during and after the turn, and adds no message',
+  ],
+  sendChatMessage: [
+    'builder/builder',
+    'with the same Idempotency-Key follows the same turn, during it and after it, even if it failed',
+  ],
+  setUp: [
+    'accounts/accounts',
+    'creates the first user as operator and workspace owner once, even if called three times concurrently',
+  ],
+  signInAppUser: ['app-users/sign-in', 'begins another sign-in each time; the first stays valid'],
+  startBillingSetup: ['billing/billing', 'answers a repeated Idempotency-Key with the same page'],
+  startExecution: ['browser-tests/execution', 'refuses a second run, and starts one for one Idempotency-Key'],
+  updateCampaign: [
+    'ads/changes/update',
+    'is recorded once for an Idempotency-Key, even if the platform did not answer, and leaves later values alone',
+  ],
+  useAppUserLink: ['app-users/sign-in', 'sends a link that signs in once, and answers the same for an unknown address'],
+  verifyTracking: ['ads/tracking/tracking', 'is judged again by each request, and stores one result for what is live'],
 };
 /** Always answers 410. */
 const retired = ['createApiKey'];
@@ -100,8 +121,24 @@ it('every operation that can change something has a case, here or elsewhere', ()
 
 beforeEach(() => world.resetRateLimits());
 
-it.each(Object.entries(comparedElsewhere))('%s is repeated in %s', (_name, file) => {
-  expect(existsSync(new URL(`../../${file}`, import.meta.url))).toBe(true);
+it.each(Object.entries(comparedElsewhere))('%s is repeated in %s', (_name, [file, test]) => {
+  const source = readFileSync(new URL(`../../src/features/${file}.test.ts`, import.meta.url), 'utf8');
+  expect(source.includes(`'${test}'`), `no test is named: ${test}`).toBe(true);
+});
+
+it('the conventions give a reason for every operation that must be looked at, and for no other', () => {
+  const conventions = readFileSync(new URL('../../../docs/api/conventions.md', import.meta.url), 'utf8');
+  const [, section = ''] = conventions.split('\nThese operations are `look`:\n');
+  const explained = (section.split('\n## ')[0] ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  expect(explained.sort()).toEqual(
+    register
+      .filter(({ repeat }) => repeat === 'look')
+      .map(({ name }) => name)
+      .sort(),
+  );
 });
 
 // ---- comparing
@@ -189,6 +226,8 @@ describe.each(changing.filter(({ name }) => name in cases).map((entry) => [entry
     it.runIf(idempotency !== 'required')('has no more effects when it is repeated than it declares', async () => {
       const { first, second, again, keptAgain } = await sendTwice(method, await prepare());
       if (repeat === 'safe') expect(again).toEqual([]);
+      // A refusal that has an effect may not be called safe.
+      if (second.body?.retry_safe === true && repeat !== 'safe') expect(again).toEqual([]);
       // Otherwise it would be safe.
       if (repeat === 'look' && second.status === first.status && !laterAgain.includes(name))
         expect(again).not.toEqual([]);

@@ -107,6 +107,24 @@ export async function lockPasswordIfUnchanged(db: Db, user_id: string, hash: str
   return row?.hash === hash;
 }
 
+/** Saves a new password and removes open reset links, unless the password has changed since it was read. */
+export async function replacePassword(
+  db: Db,
+  user_id: string,
+  { before, after }: { readonly before: string; readonly after: string },
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('passwords')
+    .set({ hash: after, updated_date: now })
+    .where('user_id', '=', user_id)
+    .where('hash', '=', before)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  await db.deleteFrom('password_resets').where('user_id', '=', user_id).execute();
+  return true;
+}
+
 /** Saves a new password and removes open reset links. */
 export async function savePassword(db: Db, user_id: string, hash: string, now: Date): Promise<void> {
   await db

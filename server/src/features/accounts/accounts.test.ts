@@ -1,4 +1,5 @@
 // Tests accounts through the API: setup, sign-in, passwords, profile, tokens and keys (docs/api/accounts.md).
+import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
@@ -344,6 +345,29 @@ describe('passwords', () => {
     expect((await me({ cookie: other })).status).toBe(401);
     expect((await me({ cookie: mine })).status).toBe(200);
     expect((await me({ authorization: `Bearer ${token}` })).status).toBe(200);
+  });
+
+  it('are changed once, even by three requests at the same time; a repeat changes nothing', async () => {
+    const person = await addPerson('change-twice@example.com');
+    const headers = { cookie: cookieOf(await signIn(person.email)) };
+    const body = { current_password: password, new_password: 'another long password' };
+    const change = (more: object = {}) =>
+      world.call('POST', '/api/auth/password', { headers, body: { ...body, ...more } });
+    const together = await Promise.all([change(), change(), change()]);
+    expect(together.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(together.filter(({ headers }) => headers['x-changed'] === 'false')).toHaveLength(2);
+    await world.resetRateLimits();
+    expect(await change()).toMatchObject({ status: 200, headers: { 'x-changed': 'false' } });
+    const same = { current_password: body.new_password };
+    expect(await change(same)).toMatchObject({ status: 200, headers: { 'x-changed': 'false' } });
+    expect(await change({ new_password: 'yet another password' })).toMatchObject({
+      status: 401,
+      body: { code: 'sign_in_failed' },
+    });
+    const { rows } = await sql`
+      select entry from (select entry from audit_pending union all select entry from audit_entries) entries
+      where entry->>'type' = 'auth.password_changed' and entry->'target'->>'id' = ${person.id}`.execute(world.db);
+    expect(rows).toHaveLength(1);
   });
 
   it('are reset by the link in the mail, once and within an hour', async () => {

@@ -11,12 +11,18 @@ import {
   getUser,
   hashOneTimeToken,
 } from '../../core/identity/accounts.ts';
-import { findPassword, hashPassword, isMatchingPassword, savePassword } from '../../core/identity/passwords.ts';
+import {
+  findPassword,
+  hashPassword,
+  isMatchingPassword,
+  replacePassword,
+  savePassword,
+} from '../../core/identity/passwords.ts';
 import { claimAccount } from '../../core/identity/verification.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
-import { withNotes } from '../../kit/http/answer.ts';
+import { type Answer, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { insertResetMail, isRedeemable, redeemReset } from './store.ts';
@@ -33,35 +39,50 @@ export interface PasswordDeps {
 
 const done = { success: true } as const;
 
-/** Ends the user's other sessions. Their tokens stay valid, because tokens are used by integrations, not browsers. */
+interface PasswordChange {
+  readonly current_password: string;
+  readonly new_password: string;
+}
+
+/**
+ * Ends the user's other sessions. Their tokens stay valid, because tokens are used by integrations, not browsers. A
+ * repeat of a request that was applied finds the new password and changes nothing.
+ */
 export async function changePassword(
   db: Db,
   access: SelfAccess,
-  input: { current_password: string; new_password: string },
+  input: PasswordChange,
   now: Date,
-) {
+): Promise<Answer<typeof done>> {
   const { id: user_id, email } = getCallingUser(access);
   const stored = await findPassword(db, email);
-  if (!(await isMatchingPassword(input.current_password, stored?.hash, access.caller))) {
+  const isCurrent = await isMatchingPassword(input.current_password, stored?.hash, access.caller);
+  const isStored = isCurrent
+    ? isSamePassword(input)
+    : await isMatchingPassword(input.new_password, stored?.hash, access.caller);
+  if (isStored) return unchanged(done);
+  if (!isCurrent || stored === undefined) {
     throw new Problem(
       'unauthenticated',
       'sign_in_failed',
       'The current password is wrong. Check it, or sign out and reset it.',
     );
   }
-  const hash = await hashPassword(input.new_password, access.caller);
-  return transaction(db, async (db) => {
-    await savePassword(db, user_id, hash, now);
+  const hashes = { before: stored.hash, after: await hashPassword(input.new_password, access.caller) };
+  const isReplaced = await transaction(db, async (db) => {
+    if (!(await replacePassword(db, user_id, hashes, now))) return false;
     await endSessions(db, user_id, access.caller.credential_id);
-    await auditSelf(
-      db,
-      access,
-      { type: 'auth.password_changed', target: { kind: 'user', id: user_id }, after: redacted },
-      now,
-    );
-    return done;
+    const target = { kind: 'user', id: user_id };
+    await auditSelf(db, access, { type: 'auth.password_changed', target, after: redacted }, now);
+    return true;
   });
+  // Another request has changed the password in the meantime, perhaps the same one.
+  return isReplaced ? withNotes(done, {}) : changePassword(db, access, input, now);
 }
+
+/** Passwords are compared in this form when they are hashed, too. */
+const isSamePassword = ({ current_password, new_password }: PasswordChange): boolean =>
+  current_password.normalize('NFKC') === new_password.normalize('NFKC');
 
 /** The response is the same whether or not the address has an account, so accounts can't be enumerated. */
 export async function forgotPassword(db: Db, deps: PasswordDeps, visitor: Visitor, email: string, now: Date) {

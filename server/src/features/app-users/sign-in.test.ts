@@ -119,6 +119,17 @@ describe('signInAppUser', () => {
     expect(await me(elsewhere, body.token)).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
   });
 
+  it('begins another sign-in each time; the first stays valid', async () => {
+    const app = await createApp();
+    const user = await addUser(app, 'twice@customers.example');
+    const first = await signIn(app, user.email);
+    await world.resetRateLimits(); // avoids the limit of one attempt per 5 seconds
+    const second = await signIn(app, user.email);
+    expect(second.status).toBe(200);
+    expect(second.body.token).not.toBe(first.body.token);
+    for (const { body } of [first, second]) expect((await me(app, body.token)).status).toBe(200);
+  });
+
   it('returns a token that is valid for as long as requested, up to a day', async () => {
     const app = await createApp();
     await addUser(app, 'long@customers.example');

@@ -354,6 +354,20 @@ describe('secrets', () => {
   const put = (id: string, name: string, value: string) =>
     world.call('PUT', `/api/apps/${id}/secrets/${name}`, { as, body: { value } });
 
+  it('are not written again if the value is stored already', async () => {
+    const app = await newApp();
+    await put(app.id, 'API_KEY', 'a secret value');
+    const readRow = () =>
+      world.db.selectFrom('app_secrets').where('app_id', '=', app.id).selectAll().executeTakeFirstOrThrow();
+    const before = await readRow();
+    const again = await put(app.id, 'API_KEY', 'a secret value');
+    expect(again).toMatchObject({ body: { name: 'API_KEY' }, headers: { 'x-changed': 'false' } });
+    expect(await readRow()).toEqual(before);
+    await world.db.updateTable('app_secrets').set({ sealed: 'v1.lost.x.y' }).where('app_id', '=', app.id).execute();
+    expect((await put(app.id, 'API_KEY', 'a secret value')).headers['x-changed']).toBeUndefined();
+    expect((await readRow()).sealed).not.toBe('v1.lost.x.y');
+  });
+
   it('are written and listed by name, never returned, and encrypted in the table', async () => {
     const app = await newApp();
     const value = 'sk-live-0123456789-canary';

@@ -337,7 +337,8 @@ const secretRoutes = ({ cursors, secrets }: AppDeps): Route[] => [
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     body: SecretValue,
-    audits: ['app_secret.created', 'app_secret.updated'],
+    repeat: 'safe',
+    audits: { sometimes: ['app_secret.created', 'app_secret.updated'] },
     answers: { 200: Secret },
     refusals: [{ status: 409, code: 'limit_reached' }],
     handle: ({ db, access, params, body, now }) =>

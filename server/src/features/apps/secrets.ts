@@ -3,11 +3,13 @@
 import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import { unchanged, withNotes } from '../../kit/http/answer.ts';
 import { limitReached, notFound } from '../../kit/problem.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import {
   countSecrets,
+  findSecret,
   listSealedSecrets,
   listSecretsUnderOldKeys,
   removeSecret,
@@ -30,18 +32,29 @@ export async function putAppSecret(
   const { app } = access;
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `secrets of ${app.id}`);
-    const { count, exists } = await countSecrets(db, access, name);
-    if (!exists && count >= maxSecrets) {
+    const stored = await findSecret(db, access, name);
+    if (stored !== undefined && isStored(secrets, stored.sealed, secretLocation(app.id, name), value))
+      return unchanged({ name, updated_date: stored.updated_date.toISOString(), last4: stored.last4 });
+    if (stored === undefined && (await countSecrets(db, access)) >= maxSecrets) {
       throw limitReached(maxSecrets, 'secrets', `An app can have at most ${maxSecrets} secrets. Delete one first.`);
     }
     const last4 = value.length < minLengthForLast4 ? null : value.slice(-4);
     await saveSecret(db, access, { name, sealed: secrets.seal(value, secretLocation(app.id, name)), last4 }, now);
-    const type = exists ? 'app_secret.updated' : 'app_secret.created';
+    const type = stored === undefined ? 'app_secret.created' : 'app_secret.updated';
     const target = { kind: 'app_secret', id: name };
-    const before = exists ? redacted : null;
+    const before = stored === undefined ? null : redacted;
     await audit(db, access, { type, target, app_id: app.id, before, after: redacted }, now);
-    return { name, updated_date: now.toISOString(), last4 };
+    return withNotes({ name, updated_date: now.toISOString(), last4 }, {});
   });
+}
+
+/** A value that can't be decrypted, for example because its master key was lost, is replaced. */
+function isStored(secrets: Secrets, sealed: string, location: ReturnType<typeof secretLocation>, value: string) {
+  try {
+    return secrets.open(sealed, location) === value;
+  } catch {
+    return false;
+  }
 }
 
 export async function deleteAppSecret(db: Db, access: AppAccess, name: string, now: Date) {

@@ -133,14 +133,13 @@ export const listSealedSecrets = (db: Db, app: { readonly id: string }, names: r
     .select(['name', 'sealed'])
     .execute();
 
-/** Returns the number of the app's secrets, and whether one of them has this name. */
-export const countSecrets = (db: Db, access: AppAccess, name: string) =>
-  secrets(db, access)
-    .select((is) => [
-      is.fn.countAll<number>().as('count'),
-      is.fn.coalesce(sql<boolean>`bool_or(name = ${name})`, is.lit(false)).as('exists'),
-    ])
-    .executeTakeFirstOrThrow();
+export async function countSecrets(db: Db, access: AppAccess): Promise<number> {
+  const counted = secrets(db, access).select((is) => is.fn.countAll<number>().as('count'));
+  return (await counted.executeTakeFirstOrThrow()).count;
+}
+
+export const findSecret = (db: Db, access: AppAccess, name: string) =>
+  secrets(db, access).where('name', '=', name).select(['sealed', 'last4', 'updated_date']).executeTakeFirst();
 
 /** The statement is sent together with the commit. */
 export function saveSecret(

@@ -237,6 +237,26 @@ describe('a new entity', () => {
 });
 
 describe('answerHeldRules', () => {
+  it.each([true, false])('is answered once: a repeat answers 404 and changes nothing', async (apply) => {
+    const app = await createAppWithTask();
+    await runTurn(app, save({ properties, rls: { read: true, write: own } }));
+    const [held] = await listHeld(app);
+    expect(await answerRule(app, held.id, apply)).toMatchObject({ status: 200, body: { applied: apply } });
+    const readEffects = async () => {
+      const { rows } = await sql<{ count: number }>`select count(*)::int as count
+        from (select entry from audit_pending union all select entry from audit_entries) entries
+        where entry->>'app_id' = ${app.id} and entry->>'outcome' is distinct from 'refused'`.execute(world.db);
+      return [await readSchema(app), (await getApp(app)).revision, await listHeld(app), rows[0]?.count];
+    };
+    const before = await readEffects();
+    for (const answer of [apply, !apply])
+      expect(await answerRule(app, held.id, answer)).toMatchObject({
+        status: 404,
+        body: { code: 'held_rule_not_found' },
+      });
+    expect(await readEffects()).toEqual(before);
+  });
+
   it('answers 409 if the schema has changed since; the proposal can be dropped', async () => {
     const app = await createAppWithTask();
     await runTurn(app, save({ properties, rls: { read: true, write: own } }));

@@ -118,6 +118,7 @@ const answerHeldRules = (deps: ChatRouteDeps): Route =>
     access: heldRuleGuard,
     limit: perMinute(60, 'caller'),
     body: HeldRulesAnswer,
+    repeat: 'safe',
     audits: { sometimes: ['entity_schema.updated', 'entity_schema.rule_dropped'] },
     answers: { 200: HeldRulesAnswered },
     refusals: [{ status: 409, code: 'held_rules_outdated' }],

@@ -449,6 +449,22 @@ describe('disconnectConnector', () => {
     expect(await connect(app, editor)).toBe(id);
   });
 
+  it('changes nothing if it is repeated', async () => {
+    const app = await createApp();
+    const id = await connect(app);
+    expect((await send('POST', app, 'integrations/gitlab/disconnect')).status).toBe(200);
+    const readEffects = async () => {
+      const path = `/api/workspace/audit-log?type=connection.*&app_id=${app.id}`;
+      const { items } = (await world.call('GET', path, { as: owner.token })).body;
+      const row = await world.db.selectFrom('connections').where('id', '=', id).selectAll().executeTakeFirstOrThrow();
+      return { row, entries: items.length, requests: sandbox.journal.length };
+    };
+    const before = await readEffects();
+    const again = await send('POST', app, 'integrations/gitlab/disconnect');
+    expect(again).toMatchObject({ status: 200, headers: { 'x-changed': 'false' } });
+    expect(await readEffects()).toEqual(before);
+  });
+
   it('erases the tokens even if the service does not answer well', async () => {
     const app = await createApp();
     await connect(app);
