@@ -1138,7 +1138,7 @@ export interface Tables {
   };
   reset_mails: {
     id: string;
-    user_id: string;
+    user_id: string | null;
     created_date: Date;
     due_at: Date | null;
     claims: Generated<number>;
@@ -1149,6 +1149,8 @@ export interface Tables {
     last_error: string | null;
     failed_at: Date | null;
     changed_in: string | null;
+    email: string;
+    address_id: string;
   };
   security_ignores: {
     app_id: string;

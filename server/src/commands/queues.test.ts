@@ -8,7 +8,7 @@ import { operateQueues } from './queues.ts';
 const world = await startWorld();
 const { db } = world.app.database;
 const { queues } = world.app.background;
-const person = await world.person('owner@example.com');
+const address = { id: newId(), email: 'owner@example.com' };
 
 async function run(...args: string[]): Promise<string[]> {
   const lines: string[] = [];
@@ -17,8 +17,8 @@ async function run(...args: string[]): Promise<string[]> {
 }
 async function addMail(failed = false): Promise<string> {
   const id = newId();
-  await sql`insert into reset_mails (id, user_id, created_date, due_at, failed_at, last_error)
-    values (${id}, ${person.id}, now(), ${failed ? null : sql`now()`}, ${failed ? sql`now()` : null},
+  await sql`insert into reset_mails (id, email, address_id, created_date, due_at, failed_at, last_error)
+    values (${id}, ${address.email}, ${address.id}, now(), ${failed ? null : sql`now()`}, ${failed ? sql`now()` : null},
       ${failed ? 'the mail server refused it' : null})`.execute(db);
   return id;
 }
@@ -74,11 +74,11 @@ describe('what changes a queue', () => {
     expect(await listEntries('queue.retried')).toMatchObject([
       { workspace_id: null, target: { kind: 'queue', id: 'reset_mails' }, after: { ...filter, count: 1 } },
     ]);
-    expect(await run('cancel', 'reset_mails', '--owner', person.id, '--reason', 'a test')).toEqual([
+    expect(await run('cancel', 'reset_mails', '--owner', address.id, '--reason', 'a test')).toEqual([
       'Cancelled in reset_mails: 1',
     ]);
     expect((await listEntries('queue.cancelled')).at(-1)).toMatchObject({
-      after: { owner: person.id, reason: 'a test', count: 1 },
+      after: { owner: address.id, reason: 'a test', count: 1 },
     });
     expect((await run('pause', 'reset_mails', '--for', '1h'))[0]).toMatch(/^reset_mails is paused until 20/);
     expect(await run('resume', 'reset_mails')).toEqual(['reset_mails is resumed']);

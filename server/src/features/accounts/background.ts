@@ -1,27 +1,29 @@
 // The queues of e-mails about password resets and sign-ins from a new place. The e-mails are not sent within the
-// request, because its duration would reveal whether the address has an account, and because a promised e-mail must
-// survive a crash.
-import { createResetLink, getUser } from '../../core/identity/accounts.ts';
+// request, and who gets a reset mail is not decided there either, because its duration would reveal whether the address
+// has an account, and because a promised e-mail must survive a crash.
+import { createResetLink, findUserByEmail, getUser } from '../../core/identity/accounts.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
 import type { PasswordDeps } from './password.ts';
+import { removeResetMail } from './store.ts';
 
 interface ResetMail extends QueueRow {
-  readonly user_id: string;
+  readonly email: string;
 }
 
 export const resetMailQueue = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<ResetMail> => ({
   name: 'reset_mails',
-  owner: 'user_id',
+  owner: 'address_id',
   concurrency: 8,
   perOwner: 1,
   byHand: { retry: true, cancel: true },
   timeoutMs: 30_000,
   // Gives up after about 15 minutes. A user who is still waiting will have requested another e-mail by then.
   retryMs: retries(1_000, 10_000, 60_000, 5 * 60_000, 10 * 60_000),
-  async run({ user_id }, { db, now }) {
-    const user = await getUser(db, user_id);
+  async run({ id, email }, { db, now }) {
+    const user = await findUserByEmail(db, email);
+    if (user === undefined) return { record: (db) => removeResetMail(db, id) };
     if (user.deactivated_at !== null) return {};
-    const link = await createResetLink(db, pepper, user_id, baseUrl, now);
+    const link = await createResetLink(db, pepper, user.id, baseUrl, now);
     const result = await mail.send({
       to: user.email,
       subject: 'Reset your Plinth password',

@@ -174,7 +174,13 @@ describe('a deactivated account', () => {
   it('receives no reset mail that was queued before', async () => {
     const person = await addPerson();
     await world.db.updateTable('users').set({ deactivated_at: new Date() }).where('id', '=', person.id).execute();
-    const mailRow = { id: newId(), user_id: person.id, created_date: new Date(), due_at: new Date() };
+    const mailRow = {
+      id: newId(),
+      email: person.email,
+      address_id: newId(),
+      created_date: new Date(),
+      due_at: new Date(),
+    };
     await world.db.insertInto('reset_mails').values(mailRow).execute();
     const read = () =>
       world.db.selectFrom('reset_mails').selectAll().where('id', '=', mailRow.id).executeTakeFirstOrThrow();

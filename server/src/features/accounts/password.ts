@@ -4,13 +4,7 @@ import { auditSelf, auditVisitor, redacted } from '../../core/audit/audit.ts';
 import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import type { Counters } from '../../core/auth/rate-limits/counters.ts';
 import type { Pepper } from '../../core/auth/tokens.ts';
-import {
-  endSessions,
-  findUserByEmail,
-  getCallingUser,
-  getUser,
-  hashOneTimeToken,
-} from '../../core/identity/accounts.ts';
+import { endSessions, getCallingUser, getUser, hashOneTimeToken } from '../../core/identity/accounts.ts';
 import {
   findPassword,
   hashPassword,
@@ -84,9 +78,11 @@ export async function changePassword(
 const isSamePassword = ({ current_password, new_password }: PasswordChange): boolean =>
   current_password.normalize('NFKC') === new_password.normalize('NFKC');
 
-/** The response is the same whether or not the address has an account, so accounts can't be enumerated. */
+/**
+ * Queues a mail for every address, and the worker drops those that have no account. So neither the response nor its
+ * duration reveals who has one.
+ */
 export async function forgotPassword(db: Db, deps: PasswordDeps, visitor: Visitor, email: string, now: Date) {
-  const user = await findUserByEmail(db, email);
   await auditVisitor(
     db,
     { visitor, person: null, change: { type: 'auth.password_reset_asked', target: { kind: 'user', id: email } } },
@@ -94,11 +90,9 @@ export async function forgotPassword(db: Db, deps: PasswordDeps, visitor: Visito
   );
   // Limits the number of e-mails per address, so no one can flood a user's inbox.
   const requests = await deps.counters.add(`forgot:${email}`, 60 * 60);
-  // The warning is the same for every address, so it does not reveal whether this one has an account.
   if (!deps.mail.configured) return withNotes(done, { warnings: ['reset_mail_off'] });
-  const isActive = user !== undefined && user.deactivated_at === null;
-  if (!isActive || requests.count > maxMailsPerHour) return done;
-  await insertResetMail(db, user.id, now);
+  if (requests.count > maxMailsPerHour) return done;
+  if (!(await insertResetMail(db, email, now))) throw tooManyMails();
   afterCommit(db, () => deps.wake.notify('reset_mails'));
   return done;
 }
@@ -131,6 +125,13 @@ export async function resetPassword(
     return done;
   });
 }
+
+const tooManyMails = () =>
+  new Problem(
+    'unavailable',
+    'service_unavailable',
+    'Too many e-mails are waiting to be sent. Try again in a few minutes.',
+  );
 
 const resetLinkExpired = () =>
   new Problem('gone', 'reset_link_expired', 'This link has expired or was already used. Request a new one.');

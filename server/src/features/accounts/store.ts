@@ -164,11 +164,20 @@ export async function removeSetupTokens(db: Db): Promise<void> {
   await db.deleteFrom('setup_tokens').execute();
 }
 
-export async function insertResetMail(db: Db, user_id: string, now: Date): Promise<void> {
-  await db
-    .insertInto('reset_mails')
-    .values({ id: newId(), user_id, created_date: now, due_at: sql`clock_timestamp()` })
-    .execute();
+const maxWaitingResetMails = 10_000;
+
+/** Queues a mail for an address that may have no account. Returns false if too many mails are waiting. */
+export async function insertResetMail(db: Db, email: string, now: Date): Promise<boolean> {
+  const { numAffectedRows } = await sql`insert into reset_mails (id, email, address_id, created_date, due_at)
+    select ${newId()}::uuid, ${email}, md5(${email})::uuid, ${now}::timestamptz, clock_timestamp()
+    where (select count(*) from (select from reset_mails where claimed_slot is null and due_at is not null
+      limit ${maxWaitingResetMails}) waiting) < ${maxWaitingResetMails}`.execute(db);
+  return Number(numAffectedRows) === 1;
+}
+
+/** Removes a mail for an address without an account, so requests for such addresses leave nothing behind. */
+export async function removeResetMail(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('reset_mails').where('id', '=', id).execute();
 }
 
 const maxSignInMailsPerDay = 5;

@@ -163,7 +163,13 @@ describe('queue lag and worker heartbeat', () => {
 
   it('are reported before any worker has run, with a null heartbeat', async () => {
     expect(await checks()).toMatchObject({ queue_lag_seconds: 0, worker_heartbeat: null });
-    const waiting = { id: newId(), user_id: owner.id, created_date: new Date(), due_at: new Date(Date.now() - 90_000) };
+    const waiting = {
+      id: newId(),
+      email: owner.email,
+      address_id: newId(),
+      created_date: new Date(),
+      due_at: new Date(Date.now() - 90_000),
+    };
     await world.db.insertInto('reset_mails').values(waiting).execute();
     expect((await checks()).queue_lag_seconds).toBeGreaterThanOrEqual(90);
     expect(await readMetrics()).toMatch(/plinth_queue_oldest_seconds\{queue="reset_mails"\} 9\d\./);
