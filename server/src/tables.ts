@@ -583,8 +583,8 @@ export interface Tables {
     workspace_id: string;
     app_id: string;
     id: string;
-    entity_name: string;
-    operation: 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields';
+    entity_name: string | null;
+    operation: 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields' | 'sign_up';
     principal: 'anonymous' | 'any_user' | 'creator' | 'some_user' | null;
     rule_before: Json | null;
     rule_after: Json;

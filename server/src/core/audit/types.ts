@@ -27,6 +27,7 @@ const inWorkspaces = [
   'app.unshared',
   'app.files_changed',
   'app.auth_settings_changed',
+  'app.sign_up_dropped',
   'app.published',
   'app.unpublished',
   'app_secret.created',

@@ -61,13 +61,17 @@ export const ChatStopped = answer('ChatStopped', {
 });
 
 const openAnswer = z.record(z.string(), z.unknown());
-const operations = ['create', 'read', 'update', 'delete', 'update_check', 'fields'] as const;
+const operations = ['create', 'read', 'update', 'delete', 'update_check', 'fields', 'sign_up'] as const;
 const principals = ['anonymous', 'any_user', 'creator', 'some_user'] as const;
 
 export const HeldRule = answer('HeldRule', {
   id: described(id, 'The id of the proposal.', '0199c208-5a92-7d1c-8f6e-b40e29a7c5d3'),
-  entity: described(z.string(), 'The entity.', 'Task'),
-  operation: described(z.enum(operations), 'The operation; `fields` stands for the rules of the fields.', 'read'),
+  entity: described(z.string().nullable(), 'The entity; null for `sign_up`.', 'Task'),
+  operation: described(
+    z.enum(operations),
+    'The operation; `fields` stands for the rules of the fields, `sign_up` for who may sign up.',
+    'read',
+  ),
   principal: described(z.enum(principals).nullable(), 'Whom the rule lets in; null if undecided.', 'anonymous'),
   before: described(z.unknown(), 'The rule in effect; null if there is none.', false),
   after: described(z.unknown(), 'The proposed rule.', true),

@@ -44,7 +44,7 @@ export interface AppSchemas {
   applyHeld(
     db: Db,
     access: AppAccess,
-    held: { readonly entity: string; readonly operation: HeldOpening['operation']; readonly rule: unknown },
+    held: { readonly entity: string; readonly operation: HeldOperation; readonly rule: unknown },
     revision: number,
     now: Date,
   ): Promise<void>;
@@ -53,16 +53,20 @@ export interface AppSchemas {
 export interface HeldSchemas {
   /** What can be saved without opening anything. */
   readonly documents: readonly SchemaDocument[];
-  readonly held: readonly HeldOpening[];
+  readonly held: readonly (HeldOpening & { readonly entity: string; readonly operation: HeldOperation })[];
   /** Entities that had no records. Nothing was held for the sake of their records. */
   readonly withoutRecords: readonly string[];
 }
 
+/** `fields` stands for the rules of the entity's fields. */
+export type HeldOperation = 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields';
+
 /** A rule that is held because it would open stored records, or anything to callers who are not signed in. */
 export interface HeldOpening {
-  readonly entity: string;
-  /** `fields` stands for the rules of the entity's fields. */
-  readonly operation: 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields';
+  /** Null for `sign_up`. */
+  readonly entity: string | null;
+  /** `sign_up` stands for who may sign up: `before` and `after` are the settings. */
+  readonly operation: HeldOperation | 'sign_up';
   /** Null if it could not be decided whom the rule lets in. */
   readonly principal: 'anonymous' | 'any_user' | 'creator' | 'some_user' | null;
   readonly before: unknown;

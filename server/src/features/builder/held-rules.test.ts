@@ -169,6 +169,77 @@ describe('a turn that would open stored records', () => {
   });
 });
 
+describe('letting everybody create an account', () => {
+  const everybody: [string, object] = ['set_sign_up', { who: 'everybody' }];
+  const readSignUp = async (app: App) =>
+    (await world.call('GET', at(app, 'auth/settings'), { as: token })).body.sign_up;
+  const setSignUp = (app: App, sign_up: string) =>
+    world.call('PATCH', at(app, 'auth/settings'), { as: token, body: { sign_up } });
+
+  it('is held in an app that has records, whatever the message says', async () => {
+    const app = await createAppWithTask({ properties, rls: { read: signedIn, write: own } });
+    const { revision } = await getApp(app);
+    const { got, results } = await runTurn(app, everybody, writeFile('public/a.js', 'let a;'));
+    expect(got.body.status.state).toBe('ready');
+    expect(await readSignUp(app)).toBe('closed');
+    expect(await readFile(app, 'public/a.js')).toBe('let a;');
+    expect(results[0]).toContain('Held, because the app has records');
+    expect(listMessages(got).at(-1)).toContain('- creating an account, for everybody: the app has records');
+    const [held, ...more] = await listHeld(app);
+    expect(more).toEqual([]);
+    const rule = { entity: null, operation: 'sign_up', principal: 'anonymous', before: 'closed', after: 'open' };
+    expect(held).toMatchObject({ ...rule, example: null });
+    expect(await runTurn(app, ['read_sign_up', {}])).toMatchObject({
+      results: [expect.stringContaining('is proposed, and the person has not decided yet.')],
+    });
+    const answered = { applied: true, revision: revision + 1 };
+    expect(await answerRule(app, held.id, true)).toMatchObject({ status: 200, body: answered });
+    expect(await readSignUp(app)).toBe('open');
+    expect(await listHeld(app)).toEqual([]);
+  });
+
+  it('is held in the turn that follows the question, and beside rules; both are answered by themselves', async () => {
+    const app = await createAppWithTask();
+    await runTurn(app, ['ask', { question: 'Who may create an account?' }]);
+    await runTurn(app, everybody, save({ properties, rls: { read: signedIn, write: own } }));
+    const byOperation = new Map((await listHeld(app)).map((rule: Schema) => [rule.operation, rule.id]));
+    expect([...byOperation.keys()].sort()).toEqual(['read', 'sign_up']);
+    expect(await answerRule(app, String(byOperation.get('read')), true)).toMatchObject({ status: 200 });
+    const dropped = { status: 200, body: { applied: false } };
+    expect(await answerRule(app, String(byOperation.get('sign_up')), false)).toMatchObject(dropped);
+    expect(await readSignUp(app)).toBe('closed');
+    const { rows } = await sql`select from (select entry from audit_pending union all select entry from audit_entries) e
+      where entry->>'app_id' = ${app.id} and entry->>'type' = 'app.sign_up_dropped'`.execute(world.db);
+    expect(rows).toHaveLength(1);
+  });
+
+  it('can only be dropped once somebody has changed the setting, and a later turn replaces it', async () => {
+    const app = await createAppWithTask();
+    await runTurn(app, everybody);
+    const [held] = await listHeld(app);
+    await setSignUp(app, 'invited');
+    const outdated = { status: 409, body: { code: 'held_rules_outdated' } };
+    expect(await answerRule(app, held.id, true)).toMatchObject(outdated);
+    await runTurn(app, ['set_sign_up', { who: 'nobody' }]);
+    expect(await listHeld(app)).toEqual([]);
+    expect(await readSignUp(app)).toBe('closed');
+  });
+
+  it('is not held without records, nor if everybody can already, nor for people who were invited', async () => {
+    const empty = await createApp({ public_settings: 'public_without_login' });
+    await putSchema(empty, { properties, rls: { read: signedIn, write: own } });
+    await runTurn(empty, everybody);
+    expect(await readSignUp(empty)).toBe('open');
+    const app = await createAppWithTask();
+    await runTurn(app, ['set_sign_up', { who: 'invited' }]);
+    expect(await readSignUp(app)).toBe('invited');
+    await setSignUp(app, 'open');
+    await runTurn(app, everybody);
+    expect(await listHeld(app)).toEqual([]);
+    expect(await readSignUp(app)).toBe('open');
+  });
+});
+
 describe('rules of fields', () => {
   const withRule = (rls: object | undefined) => ({ ...properties, salary: { type: 'number', ...(rls && { rls }) } });
   const admins = { read: { user_condition: { role: 'admin' } } };

@@ -12,9 +12,10 @@ import { toStorableText } from '../../kit/text.ts';
 import type { FileDifference } from '../../kit/text-edit/diff.ts';
 import type { Db } from '../../tables.ts';
 import { showDifferences } from './diff.ts';
-import type { AppSignUp, Draft, DraftDeps, HeldSchemas, SchemaDocument, SignUpChange } from './draft.ts';
+import type { AppSignUp, Draft, DraftDeps, HeldOpening, HeldSchemas, SchemaDocument } from './draft.ts';
 import { type EndDeps, failTurn, listRecords, requireClaim, TurnFailed, type TurnFailure, writeEnd } from './end.ts';
 import { noteHeld, saveHeldRules } from './held-rules.ts';
+import { saveSignUp } from './sign-up.ts';
 import { toShownReply } from './step.ts';
 import { findMessage } from './store/messages.ts';
 import { listSteps } from './store/steps.ts';
@@ -41,15 +42,19 @@ export async function landTurn(
       const current = await findAccessOnBehalf(db, turn, turn.app_id, 'editor');
       if (current === undefined) throw refuseLanding(accessLost);
       const isRevision = draft.isChanged && differences.length + schemas.differences.length > 0;
+      const changesSchemas = draft.changedSchemas.size > 0;
+      if (changesSchemas || draft.signUp !== undefined) await deps.schemas.lock(db, current); // before the app's row
       const revision = await saveDraft(db, deps, current, { draft, schemas, isRevision, reason }, now);
-      if (draft.signUp !== undefined) await saveSignUp(db, deps, current, draft.signUp, now);
+      const heldSignUp = draft.signUp === undefined ? [] : await saveSignUp(db, deps, current, draft.signUp, now);
+      const held = [...schemas.held, ...heldSignUp];
       const steps = await listSteps(db, turn);
       const reply = toShownReply(listRecords(steps));
-      const saved = revision === undefined ? [] : [describeRevision(revision, schemas, differences, shown)];
+      const saved =
+        revision === undefined ? [] : [describeRevision(revision, { ...schemas, held }, differences, shown)];
       const tool_calls = [...reply.tool_calls, ...saved];
       const isUnchanged = revision === undefined && draft.signUp === undefined;
       const noteAnswer = isUnchanged && reply.content === '' ? noAnswer : null;
-      const note = schemas.held.length > 0 ? noteHeld(schemas.held) : noteAnswer;
+      const note = held.length > 0 ? noteHeld(held) : noteAnswer;
       await writeEnd(db, deps, turn, { steps, reply: { ...reply, tool_calls }, note, failure: null }, now);
     });
   } catch (error) {
@@ -91,7 +96,7 @@ interface DraftToSave {
   readonly reason: RevisionReason;
 }
 
-/** Returns the new revision, if there is one. */
+/** Returns the new revision, if there is one. The schemas must be locked if the draft changes any. */
 async function saveDraft(
   db: Db,
   { files, schemas }: LandingDeps,
@@ -101,13 +106,12 @@ async function saveDraft(
 ): Promise<number | undefined> {
   const entities = [...draft.changedSchemas.keys()];
   if (!isRevision && entities.length === 0) return undefined;
-  if (entities.length > 0) await schemas.lock(db, access); // always locked before the app's row
   const revision = isRevision ? await incrementRevision(db, access, reason, now) : undefined;
   await refuseConflicts(db, { files, schemas }, access, { draft, changes });
   if (revision !== undefined) await schemas.apply(db, access, changes.documents, revision, now);
   if (entities.length > 0) {
     const revisions = new Map((await schemas.list(db, access)).map(({ name, revision }) => [name, revision]));
-    await saveHeldRules(db, access, { entities, held: changes.held, revisions }, now);
+    await saveHeldRules(db, access, { replaced: entities, held: changes.held, revisions }, now);
   }
   if (revision === undefined) return undefined;
   const changedFiles = [...draft.changedFiles].map(([path, text]) => ({ path, text }));
@@ -122,21 +126,6 @@ async function readReason(db: Db, turn: TurnRow): Promise<RevisionReason> {
   const message = await findMessage(db, turn, turn.message_id);
   const summary = toStorableText((message?.content ?? '').slice(0, maxSummary)); // the cut may split a character
   return { cause: 'chat', message_id: turn.message_id, summary };
-}
-
-/** Refuses if someone else has changed the setting since the assistant read it. */
-async function saveSignUp(
-  db: Db,
-  { signUp }: LandingDeps,
-  access: AppAccess,
-  { mode, seen }: SignUpChange,
-  now: Date,
-): Promise<void> {
-  if ((await signUp.read(db, access)).mode !== seen)
-    throw refuseLanding(
-      'Someone else changed who may sign up while this turn was running, so nothing was saved. Send your message again.',
-    );
-  await signUp.save(db, access, mode, now);
 }
 
 /** Throws if a file or schema has changed since the turn first saw it. The app's row must be locked. */
@@ -213,7 +202,7 @@ const maxListedPaths = 100;
 
 function describeRevision(
   revision: number,
-  { documents, held }: SchemaChanges,
+  { documents, held }: Pick<SchemaChanges, 'documents'> & { readonly held: readonly HeldOpening[] },
   differences: readonly FileDifference[],
   shown: string,
 ): ToolCall {

@@ -22,7 +22,7 @@ import {
   presentMessage,
 } from './contract.ts';
 import { turnPrice } from './costs.ts';
-import type { AppSchemas } from './draft.ts';
+import type { AppSchemas, AppSignUp } from './draft.ts';
 import { followChat, followSeconds } from './follow.ts';
 import { answerHeldRule } from './held-rules.ts';
 import { findHeldRule, listHeldRules } from './store/held-rules.ts';
@@ -31,6 +31,7 @@ import { listMessages, toChatKey } from './store/messages.ts';
 export interface ChatRouteDeps extends ChatAnswerDeps, FollowDeps {
   readonly cursors: Cursors;
   readonly schemas: AppSchemas;
+  readonly signUp: AppSignUp;
 }
 
 /** A turn's events, each sent as `data:`. A comment line every 15 seconds keeps the connection open. */
@@ -113,13 +114,21 @@ const answerHeldRules = (deps: ChatRouteDeps): Route =>
     method: 'POST',
     path: '/api/apps/{app_id}/chat/held-rules/{held_id}',
     summary: 'Apply or drop a rule that the assistant proposed and that would open data',
-    description: 'Applying creates one revision. After 409 `held_rules_outdated`, the proposal can only be dropped.',
+    description:
+      'Applying a rule creates one revision. After 409 `held_rules_outdated`, the proposal can only be dropped.',
     credentials: writeCredentials,
     access: heldRuleGuard,
     limit: perMinute(60, 'caller'),
     body: HeldRulesAnswer,
     repeat: 'safe',
-    audits: { sometimes: ['entity_schema.updated', 'entity_schema.rule_dropped'] },
+    audits: {
+      sometimes: [
+        'entity_schema.updated',
+        'entity_schema.rule_dropped',
+        'app.auth_settings_changed',
+        'app.sign_up_dropped',
+      ],
+    },
     answers: { 200: HeldRulesAnswered },
     refusals: [{ status: 409, code: 'held_rules_outdated' }],
     handle: ({ db, access, body, now }) => answerHeldRule(db, deps, access, body, now),

@@ -23,17 +23,19 @@ export const findHeldRule = (db: Db, access: AppAccess, id: string): Promise<Hel
 
 export type NewHeldRule = Omit<HeldRuleRow, 'workspace_id' | 'app_id'>;
 
-/** Replaces what is held of these entities. Of an app, only the newest rules are kept. */
+/** Replaces what is held of these entities, or of who may sign up. Of an app, only the newest rules are kept. */
 export async function replaceHeldRules(
   db: Db,
   access: AppAccess,
-  entities: readonly string[],
+  replaced: readonly string[] | 'sign_up',
   rules: readonly NewHeldRule[],
 ): Promise<void> {
   const chat = toChatKey(access);
-  await removeHeld(db, access)
-    .where('entity_name', 'in', [...entities])
-    .execute();
+  const removed = removeHeld(db, access);
+  await (replaced === 'sign_up'
+    ? removed.where('operation', '=', 'sign_up')
+    : removed.where('entity_name', 'in', [...replaced])
+  ).execute();
   if (rules.length === 0) return;
   const toJson = (value: unknown) => (value === null ? null : JSON.stringify(value));
   const rows = rules.slice(0, maxHeldRules).map((rule) => ({
@@ -53,6 +55,10 @@ const removeHeld = (db: Db, access: AppAccess) => {
   return db.deleteFrom('chat_held_rules').where('workspace_id', '=', workspace_id).where('app_id', '=', app_id);
 };
 
+/** Finds the proposal to change who may sign up. */
+export const findHeldSignUp = (db: Db, access: AppAccess): Promise<HeldRuleRow | undefined> =>
+  selectHeld(db, access).where('operation', '=', 'sign_up').selectAll().executeTakeFirst();
+
 /** Removes a rule that was answered, and returns it. Undefined if it was answered or replaced in the meantime. */
 export const removeHeldRule = (db: Db, access: AppAccess, id: string): Promise<HeldRuleRow | undefined> =>
   removeHeld(db, access).where('id', '=', id).returningAll().executeTakeFirst();
@@ -61,7 +67,7 @@ export const removeHeldRule = (db: Db, access: AppAccess, id: string): Promise<H
 export async function moveHeldRules(
   db: Db,
   access: AppAccess,
-  { entity_name, schema_revision }: Pick<HeldRuleRow, 'entity_name' | 'schema_revision'>,
+  { entity, schema_revision }: { readonly entity: string; readonly schema_revision: number },
   revision: number,
 ): Promise<void> {
   const { workspace_id, app_id } = toChatKey(access);
@@ -70,7 +76,7 @@ export async function moveHeldRules(
     .set({ schema_revision: revision })
     .where('workspace_id', '=', workspace_id)
     .where('app_id', '=', app_id)
-    .where('entity_name', '=', entity_name)
+    .where('entity_name', '=', entity)
     .where('schema_revision', '=', schema_revision)
     .execute();
 }
