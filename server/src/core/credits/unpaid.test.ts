@@ -1,12 +1,23 @@
 // Tests the daily numbers of the model's work that nobody pays for.
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
-import { countUnpaid, maxUnpaidADay, removeOldUnpaid, uncountUnpaid } from './unpaid.ts';
+import {
+  countUnpaid,
+  maxUnpaidADay,
+  maxUnpaidOfWorkspaceADay,
+  removeOldUnpaid,
+  requireSuggestionsLeft,
+  uncountUnpaid,
+} from './unpaid.ts';
 
 const world = await startWorld();
 const { db } = world;
-const workspace_id = await world.workspace(await world.person('owner@example.com'));
+const owner = await world.person('owner@example.com');
+let workspace_id = await world.workspace(owner);
+beforeEach(async () => {
+  workspace_id = await world.workspace(owner);
+});
 const max = maxUnpaidADay.suggestion;
 const noon = new Date('2026-11-16T12:00:00Z');
 const inDays = (days: number) => new Date(noon.getTime() + days * 24 * 60 * 60_000);
@@ -20,6 +31,33 @@ describe('unpaid work of the model', () => {
     expect(await countUnpaid(db, work, new Date('2026-11-16T23:59:59Z'))).toBe(false);
     expect(await countUnpaid(db, createWork(), noon)).toBe(true);
     expect(await countUnpaid(db, work, new Date('2026-11-17T00:00:00Z'))).toBe(true);
+  });
+
+  it('has a number a day for all apps of a workspace together, however many it creates', async () => {
+    const times = maxUnpaidOfWorkspaceADay.suggestion;
+    const works = Array.from({ length: times + 5 }, createWork);
+    const counted = await Promise.all(works.map((work) => countUnpaid(db, work, noon)));
+    expect(counted.filter(Boolean)).toHaveLength(times);
+    const require = (id: string) => requireSuggestionsLeft(db, { workspace_id, app: { id } }, noon);
+    await expect(require(newId())).rejects.toThrow(`for this workspace ${times} times today`);
+    const refunded = works[counted.indexOf(true)];
+    if (refunded) await uncountUnpaid(db, refunded, noon);
+    await require(newId());
+    expect([await countUnpaid(db, createWork(), noon), await countUnpaid(db, createWork(), noon)]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it('that an app may not have does not count for its workspace', async () => {
+    const work = createWork();
+    for (let times = 0; times < max + 5; times += 1) await countUnpaid(db, work, noon);
+    const { times } = await db
+      .selectFrom('unpaid_model_work')
+      .where('subject_id', '=', workspace_id)
+      .select('times')
+      .executeTakeFirstOrThrow();
+    expect(times).toBe(max);
   });
 
   it('can be taken back on the same day only', async () => {

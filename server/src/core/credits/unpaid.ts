@@ -12,13 +12,16 @@ export interface UnpaidWork {
   readonly subject_id: string;
 }
 
-/** How often a day, per workspace for explanations and per app for the others. */
+/** How often a day per app, except for explanations, which are counted per workspace only. */
 export const maxUnpaidADay: Readonly<Record<UnpaidWork['kind'], number>> = {
   explanation: 100,
   /** Tests, search themes and texts of ads that the model was asked for and did not write. */
   suggestion: 20,
   test_run: 3,
 };
+
+/** How often a day for all apps of a workspace together, because a workspace can create any number of apps. */
+export const maxUnpaidOfWorkspaceADay: typeof maxUnpaidADay = { explanation: 100, suggestion: 100, test_run: 15 };
 
 // Example with at most 3 a day: (yesterday, 3) → (today, 1) → (today, 2) → (today, 3) → no row, so nothing is left.
 const countOne = prepared<object, [workspaceId: string, kind: string, subjectId: string, now: Date, max: number]>(
@@ -32,28 +35,40 @@ const countOne = prepared<object, [workspaceId: string, kind: string, subjectId:
 );
 
 /**
- * Counts one work of the model that nobody pays for. Returns false if there were as many today as there may be. The
- * count serialises concurrent calls. Lock order: before reservations and pools.
+ * Counts one work of the model that nobody pays for, of the subject and of its workspace. Returns false if there were as
+ * many today as there may be of either. The count serialises concurrent calls. Lock order: before reservations and pools.
  */
-export const countUnpaid = async (
-  db: Db,
-  { workspace_id, kind, subject_id }: UnpaidWork,
-  now: Date,
-): Promise<boolean> => (await countOne(db, workspace_id, kind, subject_id, now, maxUnpaidADay[kind])).length > 0;
+export async function countUnpaid(db: Db, work: UnpaidWork, now: Date): Promise<boolean> {
+  const { workspace_id, kind, subject_id } = work;
+  const ofWorkspace = await countOne(db, workspace_id, kind, workspace_id, now, maxUnpaidOfWorkspaceADay[kind]);
+  if (ofWorkspace.length === 0) return false;
+  if (subject_id === workspace_id) return true;
+  if ((await countOne(db, workspace_id, kind, subject_id, now, maxUnpaidADay[kind])).length > 0) return true;
+  await uncountUnpaid(db, { ...work, subject_id: workspace_id }, now);
+  return false;
+}
 
-/** Throws 429 if the app has had as many requests for suggestions today that the model did not answer usably. */
+/**
+ * Throws 429 if the app, or its workspace, has had as many requests for suggestions today as it may have that the model
+ * did not answer usably.
+ */
 export async function requireSuggestionsLeft(
   db: Db,
   { workspace_id, app }: { readonly workspace_id: string; readonly app: { readonly id: string } },
   now: Date,
 ): Promise<void> {
-  const { rows } = await sql<{ times: number }>`select times from unpaid_model_work
-    where workspace_id = ${workspace_id} and kind = 'suggestion' and subject_id = ${app.id}
+  const { rows } = await sql<{ subject_id: string; times: number }>`select subject_id, times from unpaid_model_work
+    where workspace_id = ${workspace_id} and kind = 'suggestion' and subject_id in (${app.id}, ${workspace_id})
       and day = (${now}::timestamptz at time zone 'UTC')::date`.execute(db);
-  if ((rows[0]?.times ?? 0) < maxUnpaidADay.suggestion) return;
-  const message = `The language model gave no usable answer for this app ${maxUnpaidADay.suggestion} times today. Try again tomorrow.`;
-  const msToMidnight = dayMs - (now.getTime() % dayMs);
-  throw rateLimited(message, maxUnpaidADay.suggestion, dayMs / 1000, toWholeSeconds(msToMidnight));
+  const times = new Map(rows.map((row) => [row.subject_id, row.times]));
+  const refuse = (subject: string, max: number) => {
+    const message = `The language model gave no usable answer for ${subject} ${max} times today. Try again tomorrow.`;
+    const msToMidnight = dayMs - (now.getTime() % dayMs);
+    return rateLimited(message, max, dayMs / 1000, toWholeSeconds(msToMidnight));
+  };
+  const [max, maxOfWorkspace] = [maxUnpaidADay.suggestion, maxUnpaidOfWorkspaceADay.suggestion];
+  if ((times.get(app.id) ?? 0) >= max) throw refuse('this app', max);
+  if ((times.get(workspace_id) ?? 0) >= maxOfWorkspace) throw refuse('this workspace', maxOfWorkspace);
 }
 
 const dayMs = 24 * 60 * 60_000;
@@ -61,7 +76,7 @@ const dayMs = 24 * 60 * 60_000;
 /** Takes back a count of today, because the model did not work after all. */
 export async function uncountUnpaid(db: Db, { workspace_id, kind, subject_id }: UnpaidWork, now: Date): Promise<void> {
   await sql`update unpaid_model_work set times = times - 1
-    where workspace_id = ${workspace_id} and kind = ${kind} and subject_id = ${subject_id} and times > 0
+    where workspace_id = ${workspace_id} and kind = ${kind} and subject_id in (${subject_id}, ${workspace_id}) and times > 0
       and day = (${now}::timestamptz at time zone 'UTC')::date`.execute(db);
 }
 

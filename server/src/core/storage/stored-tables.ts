@@ -106,7 +106,7 @@ export const tenantTables: Readonly<Record<string, StoredTable>> = {
   credentials: { bounded: 'expired and revoked ones are removed after 30 days; created within a rate limit' },
   credit_pools: { bounded: 'one row per month' },
   credit_use: { bounded: 'one row per month and person' },
-  unpaid_model_work: { bounded: 'four rows per app at most, removed after two days' },
+  unpaid_model_work: { bounded: 'two rows per app and three per workspace at most, removed after two days' },
   billing_customers: { bounded: 'one row per workspace' },
   ads_accounts: { bounded: 'one row per app' },
   conversion_mappings: { bounded: 'a number per account' },

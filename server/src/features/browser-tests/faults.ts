@@ -1,6 +1,6 @@
 // Detects faults in Plinth that prevent a run from testing the app, as opposed to faults in the app, and the
 // messages shown to the user who started the run.
-import { maxUnpaidADay } from '../../core/credits/unpaid.ts';
+import { maxUnpaidADay, maxUnpaidOfWorkspaceADay } from '../../core/credits/unpaid.ts';
 import type { Evidence, NetworkFailure } from '../../gateways/browser/session/types.ts';
 import type { StoredResult } from './report.ts';
 import type { Verdict } from './run/verdict.ts';
@@ -26,7 +26,7 @@ export const messages = {
 export const sayCharged = (message: string): string =>
   message.replace(
     free,
-    `The run was charged, because ${maxUnpaidADay.test_run} runs of this app have failed free of charge today.`,
+    `The run was charged, because ${maxUnpaidADay.test_run} runs of this app, or ${maxUnpaidOfWorkspaceADay.test_run} of the workspace, have failed free of charge today.`,
   );
 
 /** Returns a message if a fault in Plinth prevented the run from testing the app. */
