@@ -1578,6 +1578,7 @@ export interface Tables {
     billing_hold: Generated<boolean>;
     billing_hold_reason: string | null;
     storage_quota_bytes: number | null;
+    guest_invitations: Generated<'app_owners' | 'admins'>;
   };
 }
 

@@ -2,9 +2,11 @@
 
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
+import { isRoleAtLeast } from '../../core/auth/roles.ts';
 import { listShares, removeShare, saveShare } from '../../core/identity/apps.ts';
 import { listInvitedShares } from '../../core/identity/invitations.ts';
 import { findMemberWithShare, type Member, withMembersLock } from '../../core/identity/members.ts';
+import { getWorkspaceRow } from '../../core/identity/workspaces.ts';
 import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -53,11 +55,24 @@ export async function putAppShare(
   };
   const shared = await withMembersLock(db, access, shareIfMember);
   if (shared !== undefined) return shared;
+  await requireGuestInvitations(db, access);
   await guests.count(db, access, email, now);
   return withMembersLock(
     db,
     access,
     async (db) => (await shareIfMember(db)) ?? shareWithGuest(db, guests, access, { email, role }, now),
+  );
+}
+
+/** Throws 403 if only admins may invite guests to the workspace, and the caller is none. */
+async function requireGuestInvitations(db: Db, access: AppAccess): Promise<void> {
+  if (access.role !== null && isRoleAtLeast(access.role, 'admin')) return;
+  if ((await getWorkspaceRow(db, access)).guest_invitations === 'app_owners') return;
+  throw new Problem(
+    'forbidden',
+    'role_required',
+    'Only admins invite guests to this workspace. Ask an admin to share the app, or share it with a member.',
+    { members: { required_role: 'admin' } },
   );
 }
 

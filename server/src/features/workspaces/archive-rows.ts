@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { plans } from '../../core/auth/plans.ts';
 import { type ArchiveTable, newRowId, owner, time } from '../../kit/archive/columns.ts';
 import { email, name, text } from '../../kit/http/shapes.ts';
-import { countryCode, Features, locale } from './contract.ts';
+import { countryCode, Features, guestInvitations, locale } from './contract.ts';
 
 /** An archive's tables, keyed by name and described by the features. */
 export type ArchiveTables = Readonly<Record<string, ArchiveTable>>;
@@ -37,6 +37,7 @@ export const workspaceArchiveTables: ArchiveTables = {
       billing_hold: z.boolean(),
       billing_hold_reason: text(0, 500).nullable(),
       storage_quota_bytes: z.int().min(0).max(1e15).nullable(),
+      guest_invitations: z.enum(guestInvitations).default('app_owners'), // older archives have none
     },
     atMost: { rows: 1 },
   },

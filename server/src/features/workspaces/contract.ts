@@ -33,6 +33,10 @@ export const Features = z.strictObject({
   model_analysis: described(z.boolean(), 'Whether a language model may analyse apps; nothing depends on it yet.'),
 });
 
+export const guestInvitations = ['app_owners', 'admins'] as const;
+
+const guestInvitationsText = 'Who may invite guests by sharing an app; `app_owners` by default.';
+
 const nameText = ['The name of the workspace.', 'Corner Bakery'] as const;
 const countryCodeText = ['The country of the workspace as an ISO 3166-1 alpha-2 code; `US` by default.', 'GB'] as const;
 
@@ -56,6 +60,7 @@ const fields = {
   ),
   country_code: described(z.string(), ...countryCodeText),
   locale: described(z.string(), 'The language of the workspace as a BCP 47 tag; `en` by default.', 'en-GB'),
+  guest_invitations: described(z.enum(guestInvitations), guestInvitationsText),
   features: described(Features, 'Switches that an operator sets for the workspace.'),
   created_date: createdDate,
 };
@@ -124,6 +129,7 @@ export const WorkspaceChange = body({
   name: described(optional(name(1, 100)), ...nameText),
   country_code: described(optional(countryCode), ...countryCodeText),
   locale: described(optional(locale), 'The language of the workspace as a BCP 47 tag; `en` by default.', 'en-GB'),
+  guest_invitations: described(optional(z.enum(guestInvitations)), guestInvitationsText),
 });
 
 export const OperatorChange = strictBody({
@@ -257,6 +263,7 @@ export interface WorkspaceRow {
   default_member_credit_limit: number | null;
   country_code: string;
   locale: string;
+  guest_invitations: (typeof guestInvitations)[number];
   features: unknown;
   created_date: Date;
 }
@@ -270,6 +277,7 @@ export const presentWorkspace = (row: WorkspaceRow, role: WorkspaceRole | null):
   default_member_credit_limit: row.default_member_credit_limit,
   country_code: row.country_code,
   locale: row.locale,
+  guest_invitations: row.guest_invitations,
   features: { ...defaultFeatures, ...(row.features as object) },
   created_date: row.created_date.toISOString(),
 });

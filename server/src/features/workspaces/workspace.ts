@@ -71,7 +71,7 @@ export async function createWorkspace(
 export async function changeWorkspace(
   db: Db,
   access: WorkspaceAccess,
-  change: Partial<Pick<WorkspaceRow, 'name' | 'country_code' | 'locale'>>,
+  change: Partial<Pick<WorkspaceRow, 'name' | 'country_code' | 'locale' | 'guest_invitations'>>,
   now: Date,
 ) {
   return transaction(db, async (db) => {

@@ -615,6 +615,22 @@ describe('sharing an app with a person outside the workspace', () => {
     expect(await listAuditEntries(here.id, 'member.removed')).toMatchObject([{ before: { email, role: 'guest' } }]);
   });
 
+  it('is for the owner and admins only, if the workspace says so', async () => {
+    const here = await createWorkspace();
+    const editor = await world.member(here.id, 'editor', newEmail());
+    const asEditor = await world.token(editor, here.id);
+    const app = await world.appOf(editor, here.id);
+    expect((await share(asEditor, app.id, newEmail(), 'viewer')).status).toBe(200);
+    const change = { as: here.as, body: { guest_invitations: 'admins' } };
+    expect((await world.call('PATCH', '/api/workspace', change)).body).toMatchObject(change.body);
+    const email = newEmail();
+    const refusal = { status: 403, body: { code: 'role_required', required_role: 'admin' } };
+    expect(await share(asEditor, app.id, email, 'viewer')).toMatchObject(refusal);
+    expect(await shares(here.as, app.id)).toHaveLength(1);
+    expect((await share(asEditor, app.id, here.owner.email, 'viewer')).status).toBe(200); // members are not invited
+    expect((await share(here.as, app.id, email, 'viewer')).body).toMatchObject({ status: 'invited' });
+  });
+
   it('cancels the invitation with the last share if they have not joined', async () => {
     const here = await createWorkspace();
     const [app, second] = [await world.appOf(here.owner, here.id), await world.appOf(here.owner, here.id)];
