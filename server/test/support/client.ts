@@ -7,6 +7,8 @@ export interface CallOptions {
   /** Sent as JSON, unless it is a string or bytes. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Disconnects from the server when aborted. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface CallResult {
@@ -24,7 +26,7 @@ export function call(base: string, method: string, path: string, options: CallOp
   const payload = toPayload(options.body);
   const { hostname, port } = new URL(base);
   const outgoing = request(
-    { agent, method, hostname, port, path, headers: toHeaders(options, payload) },
+    { agent, method, hostname, port, path, headers: toHeaders(options, payload), signal: options.signal },
     (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));

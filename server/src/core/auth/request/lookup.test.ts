@@ -1,6 +1,7 @@
-// Tests that each caller gets its own result when lookups are sent together, and that every change of rights takes
-// effect on the next request. `npm run bench -- lookups` does the same with 500 callers, while statements fail and
-// connections break.
+// Tests that each caller gets its own result when lookups are sent together, also if other callers disconnect, and that
+// every change of rights takes effect on the next request. `npm run bench -- lookups` does the same with 500 callers,
+// while statements fail and connections break.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
@@ -34,8 +35,9 @@ for (let n = 0; n < workspaces; n += 1) {
   }
 }
 
-const read = ({ token, app }: Caller) => world.call('GET', `/api/apps/${app.id}`, { as: token });
-const readAll = () => Promise.all(callers.map(read));
+const read = ({ token, app }: Caller, signal?: AbortSignal) =>
+  world.call('GET', `/api/apps/${app.id}`, { as: token, signal });
+const readAll = () => Promise.all(callers.map((caller) => read(caller)));
 const ownApps = callers.map(({ app: { id, name } }) => ({ status: 200, body: { id, name } }));
 
 beforeEach(async () => {
@@ -59,6 +61,48 @@ it('each caller gets their own app, even while the connections of lookups are cl
   }
   expect(closed).toBeGreaterThan(0);
   expect(statementsForMany).toBeGreaterThan(20);
+});
+
+describe('callers that disconnect', () => {
+  const isGone = (_: unknown, index: number) => index % 2 === 1;
+
+  /** Locks a table that lookups read, so no lookup gets a response meanwhile. */
+  const withLockedTable = (work: () => Promise<void>) =>
+    world.db.transaction().execute(async (tx) => {
+      await sql`lock table app_shares in access exclusive mode`.execute(tx);
+      await work();
+    });
+
+  const countWaiting = async () => {
+    const { rows } = await sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '/* lookup */%'`.execute(world.db);
+    return rows.length;
+  };
+
+  // Lookup statements time out after 500 ms, and their lookups are then sent separately.
+  it.each([
+    ['while the lookups wait', 50],
+    ['while the lookups wait, and their statements then fail', 600],
+  ])('change nothing for the others: %s', async (_when, lockedMs) => {
+    // A disconnected caller that kept its place would delay the others: there are 16 places for lookups.
+    for (let round = 0; round < 4; round += 1) {
+      const disconnect = new AbortController();
+      let answers: Promise<PromiseSettledResult<unknown>[]> | undefined;
+      await withLockedTable(async () => {
+        answers = Promise.allSettled(
+          callers.map((caller, index) => read(caller, isGone(caller, index) ? disconnect.signal : undefined)),
+        );
+        await expect.poll(countWaiting).toBeGreaterThan(0);
+        disconnect.abort();
+        await sleep(lockedMs);
+      });
+      for (const [index, answer] of (await answers)?.entries() ?? [])
+        if (isGone(answer, index)) expect(answer).toMatchObject({ reason: { name: 'AbortError' } });
+        else expect(answer).toMatchObject({ value: ownApps[index] });
+    }
+    expect(statementsForMany).toBeGreaterThan(0);
+    expect(await readAll()).toMatchObject(ownApps);
+  });
 });
 
 describe('the very next request', () => {
