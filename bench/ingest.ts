@@ -5,9 +5,8 @@
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Bench, BenchOptions } from '../harness/bench.ts';
-import { preciseCpuMs, usedSince } from '../harness/cpu.ts';
 import { createBenchApp, createBenchUser, createBenchWorkspace } from '../harness/fixtures.ts';
-import { type BenchDatabase, createDatabase, startApi, startProgram } from '../harness/services.ts';
+import { createDatabase, startApi, startProgram } from '../harness/services.ts';
 import { median, quantile, rounded } from '../harness/statistics.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { readConfig } from '../server/src/config.ts';
@@ -15,15 +14,17 @@ import { createIngestion, type Ingest } from '../server/src/features/analytics/i
 import { toCopyLine } from '../server/src/features/analytics/store/events.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
+import { measureAgainst } from './ingest/against.ts';
 import { type BareProgram, createBareTable, openBare } from './ingest/bare.ts';
 import { type BenchEvent, batchSize, makeBatch, randomUser } from './ingest/events.ts';
+import { atOnce, type Block, type Measured, measureBlock, send, sendAll, type Target } from './ingest/requests.ts';
 import { seedUsers } from './ingest/users.ts';
+import { startRivals } from './lib/against.ts';
 import { listFigures, listRatios, medianOf, ratioOf, runBlocks } from './lib/blocks.ts';
 
 const rateBar = 15_000;
 const apiCpuBar = 15;
 const flatBar = 2;
-const requestsAtOnce = 8;
 /** The number of distinct users in the measured app. */
 const activeUsers = 20_000;
 const fewUsers = 10_000;
@@ -32,14 +33,10 @@ const bareWays = [
   { connections: 2, rowsPerCopy: 4_000 },
 ];
 
-interface Setting {
+interface Setting extends Target, Measured {
   readonly db: Db;
   readonly url: string;
-  readonly origin: string;
-  readonly apiPid: number;
-  readonly listBackends: BenchDatabase['backends'];
   readonly bareOrigin: string;
-  readonly token: string;
   createApp(): Promise<string>;
 }
 
@@ -51,12 +48,13 @@ export const ingest: Bench = async (options) => {
     REDIS_PREFIX: `bench:${process.pid}:`,
     LOG_LEVEL: 'silent',
   };
+  const { workspace, comparedApp } = await seed(environment);
+  const rivals = await startRivals(options.against, database, environment);
   const api = await startApi(environment);
   await createBareTable(database.url);
   const bare = await startProgram(fileURLToPath(new URL('./ingest/bare-server.ts', import.meta.url)), environment);
   const { db, close } = openDatabase<Tables>({ url: database.url, poolSize: 4 });
   try {
-    const workspace = await createBenchWorkspace(db, readConfig(environment), await createBenchUser(db));
     const setting: Setting = {
       db,
       url: database.url,
@@ -67,10 +65,16 @@ export const ingest: Bench = async (options) => {
       token: workspace.token,
       createApp: async () => (await createBenchApp(db, workspace, 'user_app')).id,
     };
+    const against = await measureAgainst(setting, rivals, {
+      app_id: comparedApp,
+      nextUser: randomUser(activeUsers),
+      ...sizesOf(options),
+      progress: options.progress,
+    });
     const rates = await measureRates(setting, options);
     const counting = await measureCounting(setting, options);
     return {
-      figures: { rates, counting },
+      figures: { rates, counting, ...(against.figures && { against: against.figures }) },
       judged: [
         { bar: `${rateBar} events a second are accepted and stored`, met: rates.api_per_second >= rateBar },
         {
@@ -83,34 +87,39 @@ export const ingest: Bench = async (options) => {
           bar: `counting ${counting.many_users} users takes at most ${flatBar} times as long as ${fewUsers}`,
           met: counting.ratio <= flatBar,
         },
+        ...against.judged,
       ],
       skipped: [],
     };
   } finally {
     await close();
+    for (const rival of Object.values(rivals ?? {})) await rival.stop();
     await api.stop();
     await bare.stop();
     await database.drop();
   }
 };
 
+async function seed(environment: Record<string, string>) {
+  const config = readConfig(environment);
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
+  const workspace = await createBenchWorkspace(db, config, await createBenchUser(db));
+  const { id: comparedApp } = await createBenchApp(db, workspace, 'user_app');
+  await close();
+  return { workspace, comparedApp };
+}
+
 // ---- rates
+
+const sizesOf = ({ quick }: BenchOptions) => ({ blocks: quick ? 3 : 9, batchesPerBlock: quick ? 60 : 300 });
 
 type Way = 'server' | 'api' | 'four_apps' | 'copy' | 'store';
 
-interface Block {
-  readonly perSecond: number;
-  /** CPU time per event, in µs. */
-  readonly apiUs: number;
-  readonly postgresUs: number;
-}
-
-async function measureRates(setting: Setting, { quick, progress }: BenchOptions) {
+async function measureRates(setting: Setting, options: BenchOptions) {
   const app_id = await setting.createApp();
   const fourApps: string[] = [];
   for (let n = 0; n < 4; n += 1) fourApps.push(await setting.createApp());
-  const blocks = quick ? 3 : 9;
-  const batchesPerBlock = quick ? 60 : 300;
+  const { blocks, batchesPerBlock } = sizesOf(options);
   const events = batchesPerBlock * batchSize;
   const makeBatches = () => Array.from({ length: batchesPerBlock }, () => makeBatch(randomUser(activeUsers)));
   const bare = await chooseBare(setting.url, app_id, makeBatches);
@@ -128,7 +137,7 @@ async function measureRates(setting: Setting, { quick, progress }: BenchOptions)
     count: blocks,
     warmUp: 1,
     describe: ({ perSecond }) => `${rounded(perSecond, 0)} events/s`,
-    progress,
+    progress: options.progress,
   });
   const accepted = 3 * events * (blocks + 1);
   await bare.close();
@@ -171,22 +180,6 @@ function summarize(measured: Readonly<Record<Way, readonly Block[]>>) {
   };
 }
 
-/** `run` returns its duration in ms. PostgreSQL's figure is the CPU time of the processes that serve connections. */
-async function measureBlock(
-  { apiPid, listBackends }: Setting,
-  events: number,
-  run: () => Promise<number>,
-): Promise<Block> {
-  const before = new Map([apiPid, ...(await listBackends())].map((pid) => [pid, preciseCpuMs(pid)]));
-  const ms = await run();
-  const usedUs = (pids: readonly number[]) => (usedSince(pids, before, preciseCpuMs) * 1000) / events;
-  return {
-    perSecond: (events * 1000) / ms,
-    apiUs: usedUs([apiPid]),
-    postgresUs: usedUs(await listBackends()),
-  };
-}
-
 /** Returns the fastest of several bare programs. */
 async function chooseBare(url: string, app_id: string, makeBatches: () => BenchEvent[][]): Promise<BareProgram> {
   let best: { program: BareProgram; ms: number } | undefined;
@@ -202,29 +195,6 @@ async function chooseBare(url: string, app_id: string, makeBatches: () => BenchE
   }
   if (best === undefined) throw new Error('no way to copy');
   return best.program;
-}
-
-/** Sends each batch as a request, alternating between the apps. Returns the duration in ms. */
-async function sendAll(
-  setting: Setting,
-  app_ids: readonly string[],
-  batches: readonly BenchEvent[][],
-): Promise<number> {
-  const requests = batches
-    .map((events, n) => ({ app_id: app_ids[n % app_ids.length] ?? '', body: JSON.stringify({ events }) }))
-    .values();
-  const startedAt = performance.now();
-  await atOnce(async () => {
-    for (const { app_id, body } of requests) await send(setting, app_id, body);
-  });
-  return performance.now() - startedAt;
-}
-
-async function send({ origin, token }: Setting, app_id: string, body: string): Promise<void> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const answer = await fetch(`${origin}/api/apps/${app_id}/analytics/track/batch`, { method: 'POST', headers, body });
-  const text = await answer.text();
-  if (answer.status !== 200 || !text.includes(`"accepted":${batchSize},`)) throw new Error(`${answer.status} ${text}`);
 }
 
 /** Stores the batches in this process, without HTTP: ids, events, users and counts. Returns the duration in ms. */
@@ -246,8 +216,6 @@ function toStored(app_id: string, { timestamp, ...event }: BenchEvent) {
   const line = toCopyLine({ ...event, app_id, at, country: null, device_type: null, os: null });
   return { app_id, sent_id: event.event_id, user_id: event.user_id, at, line };
 }
-
-const atOnce = (work: () => Promise<void>) => Promise.all(Array.from({ length: requestsAtOnce }, work));
 
 /**
  * Returns the number of seconds, minutes, hours and days whose count differs from a recount of the users. Takes minutes

@@ -18,30 +18,30 @@ export interface BenchDatabase {
   drop(): Promise<void>;
 }
 
-/** Creates and migrates a database. */
-export async function createDatabase(name: string): Promise<BenchDatabase> {
-  const database = await addDatabase(`plinth_bench_${name}_${process.pid}`, 'template1');
+/** Creates and migrates a database. `server` is the URL of any other database of the same server. */
+export async function createDatabase(name: string, server = adminUrl): Promise<BenchDatabase> {
+  const database = await addDatabase(server, `plinth_bench_${name}_${process.pid}`, 'template1');
   await migrateAll(database.url);
   return database;
 }
 
-async function addDatabase(name: string, template: string): Promise<BenchDatabase> {
-  await admin(`create database ${name} template ${template}`);
+async function addDatabase(server: string, name: string, template: string): Promise<BenchDatabase> {
+  await admin(server, `create database ${name} template ${template}`);
   return {
-    url: adminUrl.replace(/\/[^/]*$/, `/${name}`),
-    copy: (suffix) => addDatabase(`${name}_${suffix}`, name),
+    url: server.replace(/\/[^/]*$/, `/${name}`),
+    copy: (suffix) => addDatabase(server, `${name}_${suffix}`, name),
     backends: async () => {
-      const rows = await admin(`select pid from pg_stat_activity where datname = '${name}'`);
+      const rows = await admin(server, `select pid from pg_stat_activity where datname = '${name}'`);
       return rows.map(({ pid }) => Number(pid));
     },
     drop: async () => {
-      await admin(`drop database ${name} with (force)`);
+      await admin(server, `drop database ${name} with (force)`);
     },
   };
 }
 
-async function admin(statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client(adminUrl);
+async function admin(server: string, statement: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(server);
   await client.connect();
   try {
     return (await client.query(statement)).rows;

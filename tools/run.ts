@@ -91,11 +91,11 @@ if (bench === undefined) {
   process.exit(2);
 }
 for (const [option, takers] of [
-  ['against', ['pipeline']],
+  ['against', ['entities', 'ingest', 'pipeline']],
   ['only', ['entities', 'held-snapshot']],
 ] as const)
   if (values[option] !== undefined && !takers.some((taker) => taker === name)) {
-    console.error(`${name} does not take --${option}; ${takers.join(', ')} does`);
+    console.error(`${name} does not take --${option}; only these do: ${takers.join(', ')}`);
     process.exit(2);
   }
 const busy = rounded(await measureBusy());

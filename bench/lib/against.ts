@@ -7,6 +7,8 @@ import { median, rounded } from '../../harness/statistics.ts';
 
 export interface Rival extends Running {
   readonly database: BenchDatabase;
+  /** The environment of its processes. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** No session may be connected to the database yet, and the checkout's packages must be installed. */
@@ -18,19 +20,19 @@ export async function startRivals(
   if (checkout === undefined) return undefined;
   const start = async (name: string): Promise<Rival> => {
     const copy = await database.copy(name);
-    const REDIS_PREFIX = `${environment.REDIS_PREFIX}${name}:`;
-    const running = await startApi({ ...environment, DATABASE_URL: copy.url, REDIS_PREFIX }, checkout);
+    const own = { ...environment, DATABASE_URL: copy.url, REDIS_PREFIX: `${environment.REDIS_PREFIX}${name}:` };
+    const running = await startApi(own, checkout);
     const stop = async () => {
       await running.stop();
       await copy.drop();
     };
-    return { ...running, database: copy, stop };
+    return { ...running, database: copy, environment: own, stop };
   };
   return { before: await start('before'), before_again: await start('before_again') };
 }
 
 const always = 0.03;
-const maxNoise = 0.1;
+export const maxNoise = 0.1;
 
 export interface Comparison {
   readonly ratio: number;
