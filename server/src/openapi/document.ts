@@ -5,11 +5,12 @@ import { grammarSchemas } from '../features/entities/index.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import { capitalize } from '../kit/text.ts';
 import { version as release } from '../release.ts';
+import { describeCodes } from './errors.ts';
 import { eventSchemas, webhookSection } from './events.ts';
 import { createExamples, inlineUsedOnce } from './examples.ts';
 import { commonHeaders, headerComponents } from './headers.ts';
 import { defaultSecurity, describeOperation } from './operations.ts';
-import { problemSchema, validationSchema } from './problems.ts';
+import { memberSchemas, problemSchema, validationSchema } from './problems.ts';
 import { createSchemas, withoutFieldExamples } from './schemas.ts';
 import { tagOf, tags } from './tags.ts';
 
@@ -17,12 +18,18 @@ export const apiVersion = '1.0.0';
 
 /** With `tag`, the document contains only that feature's operations and the components they refer to. */
 export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: string): JsonSchema {
-  const written = { Problem: problemSchema, ValidationError: validationSchema, ...eventSchemas, ...grammarSchemas };
+  const written = {
+    Problem: problemSchema,
+    ValidationError: validationSchema,
+    ...memberSchemas,
+    ...eventSchemas,
+    ...grammarSchemas,
+  };
+  const described = routes.filter((route) => tag === undefined || tagOf(route) === tag);
   const schemas = createSchemas(written);
   const components = { schemas, parameters: {}, responses: {}, examples: createExamples(schemas.all) };
   const paths: Record<string, JsonSchema> = {};
-  for (const route of routes) {
-    if (tag !== undefined && tagOf(route) !== tag) continue;
+  for (const route of described) {
     paths[route.path] ??= {};
     (paths[route.path] as JsonSchema)[route.method.toLowerCase()] = describeOperation(route, components);
   }
@@ -48,6 +55,7 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: st
       examples: sortKeys(components.examples.all),
       headers: headerComponents,
       securitySchemes: describeSecurity(baseUrl),
+      'x-problem-codes': describeCodes(described),
     },
   };
   return tag === undefined ? document : withoutUnused(document);
@@ -112,6 +120,10 @@ ${commonHeaders.map((name) => `\`${name}\``).join(', ')}.
 - \`x-prices\`: what a call costs in credits
 - \`x-secret-fields\`: which fields are shown once
 - \`x-held-seconds\`: how long the connection may stay open
+- \`x-repeat\`: whether a request whose outcome is unknown may be sent again
+- \`x-events\`: the events of the stream, and which of them is the \`last\`
+
+\`components.x-problem-codes\` lists all codes.
 `;
 
 /** Adds the names that readers see, for example on the reference page. */
@@ -135,10 +147,10 @@ function withoutUnused<Document extends { components: Record<string, object> }>(
       follow((components[kind as string] as Record<string, unknown>)[name as string]);
     }
   };
-  follow(rest);
+  follow({ rest, codes: components['x-problem-codes'] });
   const kept = Object.entries(components).map(([kind, all]) => [
     kind,
-    kind === 'securitySchemes'
+    kind === 'securitySchemes' || kind === 'x-problem-codes'
       ? all
       : Object.fromEntries(Object.entries(all).filter(([name]) => used.has(`${kind}/${name}`))),
   ]);

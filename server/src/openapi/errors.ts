@@ -8,7 +8,7 @@ import { idempotencyRefusals } from '../kit/http/idempotency.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import type { Refusal } from '../kit/http/operation.ts';
 import { errorHeaders } from './headers.ts';
-import { membersOfCode } from './problems.ts';
+import { referToMembers } from './problems.ts';
 
 /** The errors that every operation may return, whatever it declares. */
 const always: readonly Refusal[] = [
@@ -66,6 +66,19 @@ function listCredentialRefusals(accepted: AcceptedCredentials, method: string): 
     ...['credentials_missing', 'credentials_invalid', 'credentials_expired'].map((code) => ({ status: 401, code })),
     ...forbidden.map((code) => ({ status: 403, code })),
   ];
+}
+
+/**
+ * Lists every code that these routes or the steps before them may return, with its status and, if it has any, its
+ * additional members.
+ */
+export function describeCodes(routes: readonly Route[]): Record<string, JsonSchema> {
+  const refusals = [...pipelineRefusals, ...routes.flatMap(listRefusals)];
+  const codes = refusals.map(({ status, code }) => {
+    const members = referToMembers(code);
+    return [code, { status, ...(members && { members }) }] as const;
+  });
+  return Object.fromEntries(codes.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Returns the errors by status, as references to `responses`. Adds missing responses to `responses`. */
@@ -143,7 +156,8 @@ const invalidInput: JsonSchema = {
 };
 
 function describeProblem(status: number, codes: readonly string[]): JsonSchema {
-  const members = Object.assign({}, ...codes.map((code) => membersOfCode[code] ?? {})) as JsonSchema;
+  const members = codes.map(referToMembers).filter((schema) => schema !== undefined);
+  const unique = [...new Map(members.map((schema) => [schema.$ref, schema])).values()];
   return {
     description: `${describeStatus(status)}.`,
     ...errorHeaders(status),
@@ -152,7 +166,8 @@ function describeProblem(status: number, codes: readonly string[]): JsonSchema {
         schema: {
           allOf: [
             { $ref: '#/components/schemas/Problem' },
-            { type: 'object', properties: { code: { type: 'string', enum: codes }, ...members } },
+            { properties: { code: { enum: codes } } }, // Problem says that the code is a string
+            ...unique,
           ],
         },
       },

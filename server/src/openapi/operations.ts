@@ -5,7 +5,7 @@ import { type Limit, unlimited } from '../core/auth/limits.ts';
 import type { Route } from '../core/auth/route.ts';
 import { idempotencyKeyForm } from '../kit/http/idempotency.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
-import { type AnswerShape, effectOf, listParamNames, repeatOf } from '../kit/http/operation.ts';
+import { type AnswerShape, effectOf, findEventStream, listParamNames, repeatOf } from '../kit/http/operation.ts';
 import type { FieldText } from '../kit/http/shapes.ts';
 import { capitalize } from '../kit/text.ts';
 import { describeErrors } from './errors.ts';
@@ -42,6 +42,7 @@ export function describeOperation(route: Route, components: Components): JsonSch
     ...(limit && { 'x-rate-limit': limit }),
     ...(route.needsWorker && { 'x-needs-worker': true }),
     ...(route.bytes && { 'x-byte-budget': route.bytes[0]?.group }),
+    ...describeEvents(route, components),
     ...describeSecurity(route),
     ...(listed.length > 0 && { parameters: listed }),
     ...(route.body && { requestBody: describeBody(route, route.body, components) }),
@@ -132,16 +133,22 @@ function listParameters(route: Route, shared: Record<string, JsonSchema>): JsonS
           }),
         ]
       : []),
-    ...(hasMedia(route, 'text/event-stream')
-      ? [describe('Last-Event-ID', texts['Last-Event-ID'], plain, { in: 'header' })]
-      : []),
+    ...(findEventStream(route) ? [describe('Last-Event-ID', texts['Last-Event-ID'], plain, { in: 'header' })] : []),
   ];
 }
 
 const idempotencyKey = { type: 'string', minLength: 1, maxLength: 200, pattern: idempotencyKeyForm.source };
 
-const hasMedia = ({ alsoAnswers }: Route, type: string): boolean =>
-  alsoAnswers?.some(({ media }) => media === type) ?? false;
+/** Lists the events of the operation's stream. */
+function describeEvents(route: Route, { schemas }: Components): JsonSchema {
+  const { events } = findEventStream(route) ?? {};
+  if (events === undefined) return {};
+  const described = Object.entries(events).map(([name, { data, last }]) => [
+    name,
+    { schema: schemas.add(data, 'output', name), ...(last && { last }) },
+  ]);
+  return { 'x-events': Object.fromEntries(described) };
+}
 
 function describeBody(route: Route, body: NonNullable<Route['body']>, { schemas, examples }: Components): JsonSchema {
   const schema = schemas.add(body, 'input', `${capitalize(route.name)}Body`);

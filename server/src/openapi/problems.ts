@@ -1,8 +1,10 @@
 // The shape of errors in the document, and some codes' additional members.
 import type { JsonSchema } from '../kit/http/json-schema.ts';
+import { capitalize } from '../kit/text.ts';
 
 const integer = (description: string): JsonSchema => ({ type: 'integer', description });
 const text = (description: string): JsonSchema => ({ type: 'string', description });
+const id = (description: string): JsonSchema => ({ type: 'string', format: 'uuid', description });
 const texts = (description: string): JsonSchema => ({ type: 'array', items: { type: 'string' }, description });
 
 const limitBytes = { limit_bytes: integer('The maximum number of bytes.') };
@@ -14,8 +16,8 @@ const aboutCampaign = {
     enum: ['absent', 'paused', 'live', 'unknown', 'removed'],
     description: 'The state of the campaign; if `unknown`, it may be spending.',
   },
-  campaign_id: text('The id of the campaign, if there is one.'),
-  launch_id: text('The id of the launch, if there is one.'),
+  campaign_id: id('The id of the campaign, if there is one.'),
+  launch_id: id('The id of the launch, if there is one.'),
 };
 
 /** The additional members, keyed by code. A test compares them with every error that the tests receive. */
@@ -74,7 +76,7 @@ export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
     window_seconds: integer('The length of the window in seconds.'),
     retry_after: integer('The number of seconds to wait before you try again.'),
   },
-  reply_timeout: { conversation_id: text('The id of the conversation in which the reply will appear.') },
+  reply_timeout: { conversation_id: id('The id of the conversation in which the reply will appear.') },
   revision_conflict: revision,
   role_required: { required_role: text('The lowest role that may do this.') },
   rule_too_expensive: {
@@ -147,3 +149,23 @@ export const validationSchema: JsonSchema = {
     },
   },
 };
+
+/** Example: `revision_conflict` becomes `RevisionMembers`. Codes with the same members share a schema. */
+const membersNames = new Map<JsonSchema, string>([
+  [aboutCampaign, 'CampaignMembers'],
+  [fields, 'FieldsMembers'],
+  [revision, 'RevisionMembers'],
+]);
+for (const [code, members] of Object.entries(membersOfCode))
+  if (!membersNames.has(members)) membersNames.set(members, `${code.split('_').map(capitalize).join('')}Members`);
+
+/** The schemas of the additional members. They add to Problem, which is an object. All of them are optional, because some callers don't see all of them. */
+export const memberSchemas: Readonly<Record<string, JsonSchema>> = Object.fromEntries(
+  [...membersNames].map(([properties, name]) => [name, { properties }]),
+);
+
+/** Refers to the schema of the code's members. Undefined if the code has none. */
+export function referToMembers(code: string): JsonSchema | undefined {
+  const members = membersOfCode[code];
+  return members && { $ref: `#/components/schemas/${membersNames.get(members)}` };
+}

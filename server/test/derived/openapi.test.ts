@@ -5,9 +5,11 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { listRoutes } from '../../describe/routes.ts';
 import { grammarSchemas } from '../../src/features/entities/index.ts';
-import { effectOf } from '../../src/kit/http/operation.ts';
+import { effectOf, findEventStream } from '../../src/kit/http/operation.ts';
 import { buildOpenApi } from '../../src/openapi/document.ts';
+import { listRefusals, pipelineRefusals } from '../../src/openapi/errors.ts';
 import { parameters } from '../../src/openapi/parameters.ts';
+import { membersOfCode } from '../../src/openapi/problems.ts';
 import { tags } from '../../src/openapi/tags.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: The document is not typed.
@@ -118,10 +120,58 @@ describe('the OpenAPI document', () => {
       ),
     );
     const contained = Object.entries<Json>(document.components)
-      .filter(([kind]) => kind !== 'securitySchemes')
+      .filter(([kind]) => kind !== 'securitySchemes' && kind !== 'x-problem-codes')
       .flatMap(([kind, all]) => Object.keys(all).map((name) => `${kind}/${name}`));
     expect([...references].filter((each) => !contained.includes(each))).toEqual([]);
     expect(contained.filter((each) => !references.has(each))).toEqual([]);
+  });
+
+  it('lists the events of every stream, the last ones among them, and says how to resume it', () => {
+    const streaming = operations.filter(([, { responses }]) =>
+      Object.values(responses).some((response) => followResponse(response).content?.['text/event-stream']),
+    );
+    expect(streaming.length).toBeGreaterThanOrEqual(5);
+    for (const [name, operation] of streaming) {
+      const events = findEventStream(routeOf(name) as NonNullable<ReturnType<typeof routeOf>>)?.events ?? {};
+      const listed = Object.entries<Json>(operation['x-events']).map(([event, { last }]) => [event, last]);
+      expect(listed, name).toEqual(Object.entries(events).map(([event, { last }]) => [event, last]));
+      for (const { schema } of Object.values<Json>(operation['x-events']))
+        expect(document.components.schemas).toHaveProperty([schema.$ref.split('/').at(-1)]);
+      expect(listed.some(([, last]) => last !== undefined)).toBe(true);
+      expect(listParameters(operation)).toContainEqual(
+        expect.objectContaining({ name: 'Last-Event-ID', in: 'header' }),
+      );
+    }
+    const withEvents = operations.filter(([, operation]) => operation['x-events']);
+    expect(withEvents.map(([name]) => name)).toEqual(streaming.map(([name]) => name));
+  });
+
+  it('ends a stream only at values that the data can have', () => {
+    const conditions = operations.flatMap(([name, operation]) =>
+      Object.values<Json>(operation['x-events'] ?? {})
+        .filter(({ last }) => typeof last === 'object')
+        .map(({ schema, last }) => ({ name, schema, last })),
+    );
+    expect(conditions.map(({ name }) => name)).toEqual(['streamSession']);
+    for (const { schema, last } of conditions)
+      for (const [field, values] of Object.entries<Json>(last))
+        expect(document.components.schemas[schema.$ref.split('/').at(-1)].properties[field].enum).toEqual(
+          expect.arrayContaining(values),
+        );
+  });
+
+  it('lists every code with its status and its members, and no others', () => {
+    const declared = [...routes.flatMap(listRefusals), ...pipelineRefusals].map(({ status, code }) => [code, status]);
+    const listed = Object.entries<Json>(document.components['x-problem-codes']);
+    expect(listed.map(([code, { status }]) => [code, status])).toEqual(
+      [...new Map(declared.map((each) => [String(each), each])).values()].sort(([a = ''], [b = '']) =>
+        a < b ? -1 : 1,
+      ),
+    );
+    const members = listed
+      .filter(([, { members }]) => members)
+      .map(([code, { members }]) => [code, document.components.schemas[members.$ref.split('/').at(-1)].properties]);
+    expect(Object.fromEntries(members)).toEqual(membersOfCode);
   });
 
   it('says `read` of every operation that is open to read-only tokens', () => {

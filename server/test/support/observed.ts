@@ -3,18 +3,21 @@
 // library's wording, or, with `--whole`, if a declared status was not observed.
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { collectMessages, type Messages, toPattern } from '../../describe/messages.ts';
 import type { Route } from '../../src/core/auth/route.ts';
+import { findEventStream } from '../../src/kit/http/operation.ts';
 import { listRefusals } from '../../src/openapi/errors.ts';
 import { commonHeaders, listHeaders } from '../../src/openapi/headers.ts';
 import { membersOfCode, problemSchema } from '../../src/openapi/problems.ts';
 
 export const observedFolder = fileURLToPath(new URL('../../../.cache/observed', import.meta.url));
 
-/** Appends each kind of response from this server to a file. */
-export function recordAnswers(server: FastifyInstance): void {
+/** Appends each kind of response from this server, and each kind of event in its streams, to a file. */
+export function recordAnswers(server: FastifyInstance, routes: readonly Route[]): void {
+  const routeOf = new Map(routes.map((route) => [route.name, route]));
   const seen = new Set<string>();
   const record = (line: string): void => {
     if (!seen.has(line)) appendFileSync(join(observedFolder, `${process.pid}.txt`), `${line}\n`);
@@ -29,8 +32,32 @@ export function recordAnswers(server: FastifyInstance): void {
     for (const header of Object.keys(reply.getHeaders())) record(`header ${operation} ${reply.statusCode} ${header}`);
     for (const member of code === '' ? [] : listMembers(payload)) record(`member ${code} ${member}`);
     if (reply.statusCode >= 400 && Buffer.isBuffer(payload)) for (const line of listMessages(payload)) record(line);
+    const route = routeOf.get(operation);
+    if (route && payload instanceof Readable && String(reply.getHeader('content-type')).startsWith('text/event-stream'))
+      recordEvents(payload, route, record);
   });
 }
+
+/** Records what the stream sends without reading from it, because its pace depends on the caller. */
+function recordEvents(stream: Readable, route: Route, record: (line: string) => void): void {
+  const push = stream.push.bind(stream);
+  stream.push = (chunk: unknown, ...more) => {
+    for (const [, event = '', data = ''] of String(chunk ?? '').matchAll(/^event: (\S+)\ndata: (.*)$/gm)) {
+      const shape = findEventStream(route)?.events?.[event]?.data;
+      record(
+        `event ${route.name} ${event} ${shape?.safeParse(JSON.parse(data)).success ? 'described' : 'undescribed'}`,
+      );
+    }
+    return push(chunk, ...more);
+  };
+}
+
+/** Lists the events that the document does not describe, or not with this data. */
+const findUndescribedEvents = (observed: ReadonlySet<string>): string[] =>
+  [...observed]
+    .map((line) => line.split(' '))
+    .filter(([kind, , , described]) => kind === 'event' && described !== 'described')
+    .map(([, name, event]) => `${name} sent an event ${event} that its media type does not describe`);
 
 const messagePrefix = 'message:';
 
@@ -171,6 +198,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const faults = [
     ...findFaults(routes, all, process.argv.includes('--whole')),
     ...findUndeclaredMembers(all),
+    ...findUndescribedEvents(all),
     ...findMessageFaults(messages, collectMessages(routes)),
   ];
   for (const fault of faults) console.error(fault);

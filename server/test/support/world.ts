@@ -342,7 +342,7 @@ async function startWorldOn(database: TestDatabase, options: WorldOptions): Prom
       extraCa: options.extraCa,
     },
   });
-  recordAnswers(app.server);
+  recordAnswers(app.server, app.routes);
   const changes = recordChanges(app.server, app.routes);
   const address = await app.server.listen({ host: '127.0.0.1', port: 0 });
   const { db, pool, close } = openDatabase<Tables>({ url: database.ownerUrl, poolSize: 2 });

@@ -1,6 +1,7 @@
 // The shape of a message in a conversation with a model, and which messages the model is sent (docs/api/agents.md,
 // docs/api/builder-chat.md).
 import { z } from 'zod';
+import type { StreamedEvents } from '../../kit/http/operation.ts';
 import {
   answer,
   body,
@@ -66,6 +67,19 @@ export const messageFields = {
   created_date: createdDate,
   updated_date: updatedDate,
 };
+
+const TextDelta = answer('TextDelta', {
+  text: described(z.string(), 'The text to append to the message.', 'The bakery '),
+});
+
+/** The events of a turn, from the message that begins it to the messages that it adds. */
+export const turnEvents = (message: z.ZodType): StreamedEvents => ({
+  'message.created': { data: message },
+  'message.delta': { data: TextDelta },
+  tool_call: { data: ToolCall },
+  'message.reset': { data: answer('NoData', {}) },
+  'message.completed': { data: message },
+});
 
 const messageFieldsObject = z.object(messageFields);
 type MessageFields = z.input<typeof messageFieldsObject>;

@@ -9,13 +9,13 @@ import { perMinute } from '../../core/auth/limits.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
-import { NewMessage } from '../../core/turns/messages.ts';
+import { NewMessage, turnEvents } from '../../core/turns/messages.ts';
 import { createSendHandlers } from '../../core/turns/send.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
-import { media } from '../../kit/http/operation.ts';
-import { items, Success } from '../../kit/http/shapes.ts';
+import { eventMedia } from '../../kit/http/operation.ts';
+import { items, ProblemBody, Success } from '../../kit/http/shapes.ts';
 import { type CampaignStops, changeAgent, createAgent, deleteAgent, getAgent } from './agent.ts';
 import {
   Agent,
@@ -69,11 +69,15 @@ const withModelCheck = (guard: Guard<ConversationAccess>, model: LanguageModel):
 });
 
 /** A reply's events, each in a `data:` field. A comment line is sent every 15 seconds to keep the connection open. */
-const replyStream = media('text/event-stream', 'The reply as it is written', {
-  type: 'string',
-  description:
-    'Server-sent events with an `id` for `Last-Event-ID`. `message.created` and `message.completed` contain the message, `message.delta` contains `{"text": "…"}` to append, `tool_call` contains a tool call, `message.reset` means that the deltas so far must be discarded, and `error` contains a problem.',
-});
+const replyStream = eventMedia(
+  'The reply as it is written',
+  'Server-sent events, listed in `x-events`. The texts of `message.delta` are to be appended, and `message.reset` means that the deltas so far must be discarded.',
+  {
+    ...turnEvents(Message),
+    'message.completed': { data: Message, last: true },
+    error: { data: ProblemBody, last: true },
+  },
+);
 
 // The agent was deleted after the guard found it.
 const deletedSince = { status: 404, code: 'app_not_found' } as const;
@@ -236,7 +240,7 @@ const sendAgentMessage = (deps: AgentDeps): Route =>
     },
     summary: 'Send a message or a question to an agent and get its answer',
     description:
-      'Responds when the reply is complete, after at most 5 minutes. With `Accept: text/event-stream` the reply is streamed as `message.created`, `message.delta`, `tool_call`, `message.reset` (discard the deltas so far) and `message.completed` or `error`. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
+      'Responds when the reply is complete, after at most 5 minutes. With `Accept: text/event-stream` the reply is streamed. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
     needsWorker: true,
     credentials: writeCredentials,
     access: withModelCheck(ownConversation, deps.model),

@@ -56,6 +56,14 @@ export const ChatTurn = answer('ChatTurn', {
 
 export const ChatQuery = query(pageQuery);
 
+export const AppRevision = answer('AppRevision', {
+  revision: described(count, 'The number of the current revision of the app.', 7),
+});
+
+export const TurnStarted = answer('ChatTurnStarted', {
+  turn_id: described(id, 'The id of the turn.', '0198c1fb-7d0a-7f3c-9b21-40c6e8a7d512'),
+});
+
 export const ChatStopped = answer('ChatStopped', {
   stopped: described(z.boolean(), 'Whether a turn was running. Nothing of a stopped turn is saved.'),
 });

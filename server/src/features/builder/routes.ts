@@ -5,13 +5,17 @@ import { nestedResource } from '../../core/auth/guards/row.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { FollowDeps } from '../../core/turns/answer.ts';
+import { turnEvents } from '../../core/turns/messages.ts';
 import { createSendHandlers } from '../../core/turns/send.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
-import { media } from '../../kit/http/operation.ts';
+import { eventMedia } from '../../kit/http/operation.ts';
+import { ProblemBody } from '../../kit/http/shapes.ts';
 import { type ChatAnswerDeps, createTurnKind } from './answer.ts';
 import { stopChat } from './chat.ts';
 import {
+  AppRevision,
   Chat,
+  ChatMessage,
   ChatQuery,
   ChatStopped,
   ChatTurn,
@@ -20,6 +24,7 @@ import {
   NewChatMessage,
   presentHeldRule,
   presentMessage,
+  TurnStarted,
 } from './contract.ts';
 import { turnPrice } from './costs.ts';
 import type { AppSchemas, AppSignUp } from './draft.ts';
@@ -35,17 +40,27 @@ export interface ChatRouteDeps extends ChatAnswerDeps, FollowDeps {
 }
 
 /** A turn's events, each sent as `data:`. A comment line every 15 seconds keeps the connection open. */
-const turnStream = media('text/event-stream', 'The turn as it runs', {
-  type: 'string',
-  description:
-    'Server-sent events with an `id` for `Last-Event-ID`. `message.created` and `message.completed` contain a message, `message.delta` a text to append (`{"text": "…"}`), `tool_call` a tool call, and `error` a problem. `message.reset` means that the deltas so far must be discarded. `turn.completed` contains the same object as a response without a stream.',
-});
+const turnStream = eventMedia(
+  'The turn as it runs',
+  'Server-sent events, listed in `x-events`. The texts of `message.delta` are to be appended, `message.reset` means that the deltas so far must be discarded, and `turn.completed` contains the same object as a response without a stream.',
+  {
+    ...turnEvents(ChatMessage),
+    'turn.completed': { data: ChatTurn, last: true },
+    error: { data: ProblemBody, last: true },
+  },
+);
 
-const chatStream = media('text/event-stream', 'The turns of the app', {
-  type: 'string',
-  description:
-    "Server-sent events with an `id` for `Last-Event-ID`. `app.changed` contains the app's `revision`; the stream begins with it. `turn.started` contains the `turn_id`. Then follow the events of the turn as in `sendChatMessage`, from `message.created` to `turn.completed`.",
-});
+const chatStream = eventMedia(
+  'The turns of the app',
+  'Server-sent events, listed in `x-events`. The stream begins with `app.changed`. The events of a turn are those of `sendChatMessage`, after `turn.started`.',
+  {
+    'app.changed': { data: AppRevision },
+    'turn.started': { data: TurnStarted },
+    ...turnEvents(ChatMessage),
+    'turn.completed': { data: ChatTurn },
+    error: { data: ProblemBody, last: true },
+  },
+);
 
 export const chatRoutes = (deps: ChatRouteDeps): Route[] => [
   sendChatMessage(deps),

@@ -264,6 +264,15 @@ export const InputRequest = answer('InputRequest', {
 });
 export type InputRequest = z.input<typeof InputRequest>;
 
+export const SessionLogLine = answer('SessionLogLine', {
+  text: described(z.string(), 'What the agent did, or what a person sent to it.', 'Ran npm test.'),
+  input_request_id: described(
+    id.optional(),
+    'The id of the question that the line answers; left out if it answers none.',
+    '0198c218-4c36-7a2d-9e5f-61728394a5b6',
+  ),
+});
+
 export const OpenInputRequest = answer('OpenInputRequest', {
   input_request: described(InputRequest.nullable(), 'The open question or approval; null if there is none.'),
   launched_by: described(

@@ -8,17 +8,19 @@ import { type Route, route } from '../../core/auth/route.ts';
 import type { GitHost } from '../../gateways/git-host/types.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
-import { media } from '../../kit/http/operation.ts';
+import { eventMedia, media } from '../../kit/http/operation.ts';
 import { answerWithPage } from '../../kit/http/page/page.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
 import {
   CodingSession,
+  InputRequest,
   Launch,
   NewRepository,
   NewSessionMessage,
   OpenInputRequest,
   presentSession,
   Repository,
+  SessionLogLine,
   SessionMessage,
   SessionQuery,
 } from './contract.ts';
@@ -37,6 +39,7 @@ import { findOwnSession, getSessionMessage, type MessageDeps, sendSessionMessage
 import { type ReadDeps, readSession, readSessionByKey } from './session/read.ts';
 import { type StreamDeps, streamSeconds, streamSession } from './session/stream.ts';
 import { findLauncher, findSession, listSessions, toAppKey } from './store/sessions.ts';
+import { endStates } from './transitions.ts';
 import { turnPrice } from './turn/costs.ts';
 
 export interface RouteDeps extends RepositoryDeps, LaunchDeps, MessageDeps, ReadDeps, StreamDeps {
@@ -67,11 +70,15 @@ const repositoryMismatch = { status: 409, code: 'repository_mismatch' } as const
 const toKey = (headers: Readonly<Record<string, string | string[] | undefined>>): string =>
   String(headers['idempotency-key']);
 
-const sessionEvents = media('text/event-stream', 'The events of the session', {
-  type: 'string',
-  description:
-    'Server-sent events, whose `id` is the version of the session. `state` contains the session, `input_request` the open question or approval, and `log` what the agent does and what people send to it, as `{"text": "…"}`. If a line is an answer, `input_request_id` says to which question.',
-});
+const sessionEvents = eventMedia(
+  'The events of the session',
+  'Server-sent events, listed in `x-events`. The `id` is the version of the session, and `log` says what the agent does and what people send to it.',
+  {
+    state: { data: CodingSession, last: { state: endStates } },
+    input_request: { data: InputRequest },
+    log: { data: SessionLogLine },
+  },
+);
 
 const repositories = '/api/apps/{app_id}/imported/repository';
 const sessions = '/api/apps/{app_id}/imported/sessions';

@@ -10,7 +10,7 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { AppRole } from '../../core/auth/roles.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
-import { media } from '../../kit/http/operation.ts';
+import { eventMedia, media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';
 import type { Jq } from '../../kit/jq/index.ts';
 import type { AnalysisDeps } from './analysis/analyze.ts';
@@ -33,6 +33,7 @@ import {
   RunStarted,
   RunValuesQuery,
   StatusChange,
+  Step,
   Validation,
   Version,
   VersionQuery,
@@ -93,11 +94,16 @@ const entityUnknown = { status: 404, code: 'entity_not_found' } as const;
 const planRequired = { status: 402, code: 'plan_required' } as const;
 
 const diagram = media(mermaid, 'A flowchart for Mermaid');
-const progress = media('text/event-stream', 'The run while it continues', {
-  type: 'string',
-  description:
-    'Server-sent events with an `id` for `Last-Event-ID`: `run.step` for each step, then `run.completed`, `run.failed` or `run.cancelled`. A stream that ends without one of these can be resumed.',
-});
+const progress = eventMedia(
+  'The run while it continues',
+  'Server-sent events, listed in `x-events`. A stream that ends without a last event can be resumed.',
+  {
+    'run.step': { data: Step },
+    'run.completed': { data: Run, last: true },
+    'run.failed': { data: Run, last: true },
+    'run.cancelled': { data: Run, last: true },
+  },
+);
 
 /** Viewers of the app don't see why a run failed. */
 const presentRunFor = (access: AppAccess) => (row: RunSummary) => presentRun(isEditor(access) ? row : hideMessage(row));

@@ -16,11 +16,33 @@ export interface Media {
   readonly description: string;
   /** The schema of each line or event, for the API document. */
   readonly schema?: JsonSchema;
+  /** The events of an event stream, by name. */
+  readonly events?: StreamedEvents;
 }
+
+export interface StreamedEvent {
+  /** The shape of the event's data. */
+  readonly data: z.ZodType;
+  /**
+   * Whether the stream ends after the event. Example of a stream that ends with some of these events:
+   * `{ state: ['completed', 'failed'] }`.
+   */
+  readonly last?: true | Readonly<Record<string, readonly string[]>>;
+}
+export type StreamedEvents = Readonly<Record<string, StreamedEvent>>;
+
 export const media = (type: string, description: string, schema?: JsonSchema): Media => ({
   media: type,
   description,
   ...(schema && { schema }),
+});
+
+/** An event stream, which can be resumed by the header `Last-Event-ID`. */
+export const eventMedia = (description: string, text: string, events: StreamedEvents): Media => ({
+  media: 'text/event-stream',
+  description,
+  schema: { type: 'string', description: text },
+  events,
 });
 
 export type AnswerShape = z.ZodType | Media;
@@ -165,6 +187,10 @@ export function effectOf({ effect, method }: Operation): NonNullable<Operation['
   if (method === 'GET') return 'read';
   return method === 'DELETE' ? 'remove' : 'change';
 }
+
+/** The operation's event stream, if it has one: its only response, or one that callers may request. */
+export const findEventStream = ({ answers, alsoAnswers = [] }: Operation): Media | undefined =>
+  [...Object.values(answers), ...alsoAnswers].find((shape): shape is Media => 'media' in shape && 'events' in shape);
 
 export type Repeat = 'safe' | 'key' | 'look';
 

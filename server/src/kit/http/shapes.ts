@@ -223,6 +223,9 @@ export const strictBody = <F extends z.ZodRawShape>(fields: F) => z.strictObject
 /** A response object with exactly these fields, which has a name in the API document. */
 export const answer = <F extends z.ZodRawShape>(id: string, fields: F) => z.strictObject(fields).meta({ id });
 
+/** A problem as an event of a stream. The API document describes problems in `openapi/problems.ts`. */
+export const ProblemBody = z.looseObject({ code: z.string(), request_id: z.string() }).meta({ id: 'Problem' });
+
 /** An id in a response. It is always one of our own ids. */
 export const id = z
   .string()
