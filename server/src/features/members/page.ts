@@ -259,7 +259,8 @@ const likePatternFor = (term: string): string => `%${term.replace(/[\\%_]/g, '\\
 /**
  * Builds the CTEs `hits` and `found`. `hits` contains the rows that one group of terms finds, possibly more than once.
  * `found` contains those that also meet the other conditions, with their sort columns. The columns come from the
- * directory, because the index contains e-mail addresses in upper case, which sort differently.
+ * directory, because the index contains e-mail addresses in upper case, which sort differently. `found` is empty if there
+ * are too many hits, because the members are then read by `scan`.
  */
 function buildIndexSearch(
   terms: string[],
@@ -269,6 +270,7 @@ function buildIndexSearch(
   add: AddParameter,
 ) {
   const wordCondition = buildWordCondition(terms, now, add);
+  const hitsCount = '(select count(*) from hits)';
   const hitsByWord = `union all select d.id from member_directory d
     where d.workspace_id = ${workspace} and ${wordCondition}`;
   const ctes = `hits as materialized (
@@ -277,10 +279,10 @@ function buildIndexSearch(
         ${wordCondition && hitsByWord}) every limit ${maxIndexHits + 1}),
     found as materialized (
       select d.id, d.place, d.email${order.key === undefined ? '' : `, d.${order.key}`}
-      from (select distinct id from hits) hit cross join lateral (
+      from (select distinct id from hits where ${hitsCount} <= ${maxIndexHits}) hit cross join lateral (
         select * from member_directory d where ${[`d.workspace_id = ${workspace}`, ...more].join(' and ')} and d.id = hit.id
         offset 0) d),`; // without `offset`, a plan made for a small workspace could read all of a large one
-  return { ctes, hits: '(select count(*) from hits)' };
+  return { ctes, hits: hitsCount };
 }
 
 /** A condition that is true if a directory row matches at least one of the terms. */
