@@ -78,16 +78,16 @@ function listRepeatedSteps(calls: readonly ModelCall[]): string[] {
 }
 
 /**
- * Lists pages that were missing or incomplete, or whose version does not match their revision. Each process may serve 404
- * until it has served the app once: for up to a second it keeps that the app is not published.
+ * Lists pages that were missing or incomplete, or whose version does not match their revision. A page may be missing only
+ * if it was requested before any process had served the app.
  */
 function listMixedVersions({ files }: Sightings): object[] {
-  const published = new Set<string>();
+  const firstServed = new Map<string, number>();
+  for (const { app, status, answeredAt } of files)
+    if (status === 200) firstServed.set(app, Math.min(firstServed.get(app) ?? answeredAt, answeredAt));
   const versions = new Map<string, string>();
-  return files.filter(({ api, app, status, revision, version }) => {
-    const servedBy = `${api} ${app}`;
-    if (status === 404 && !published.has(servedBy)) return false;
-    published.add(servedBy);
+  return files.filter(({ app, askedAt, status, revision, version }) => {
+    if (status === 404 && askedAt < (firstServed.get(app) ?? Number.POSITIVE_INFINITY)) return false;
     if (status !== 200 || version === undefined) return true;
     const key = `${app} ${revision}`;
     const known = versions.get(key) ?? version;

@@ -7,9 +7,9 @@ import { appsDomain, type DrillApp } from './environment.ts';
 import { contentOf, fileNames, readVersion } from './versions.ts';
 
 export interface SeenFile {
-  /** The address of the process that served it. */
-  readonly api: string;
   readonly app: string;
+  readonly askedAt: number;
+  readonly answeredAt: number;
   readonly status: number;
   readonly revision: string;
   /** Undefined if the file is incomplete. */
@@ -52,10 +52,18 @@ export async function lookAround(
 
 async function visitAll(api: string, app: DrillApp, { files }: Sightings): Promise<void> {
   for (const name of fileNames) {
+    const askedAt = performance.now();
     const page = await visit(api, app, name).catch(() => undefined); // the process was killed
     if (page === undefined) return;
     const { status, revision, text } = page;
-    files.push({ api, app: app.id, status, revision, version: readVersion(name, text) });
+    files.push({
+      app: app.id,
+      askedAt,
+      answeredAt: performance.now(),
+      status,
+      revision,
+      version: readVersion(name, text),
+    });
   }
 }
 

@@ -1,7 +1,16 @@
 // This process's cache of live deployments. A request uses only results of reads that started at most one second
 // before it arrived, so every process sees a change within a second, however long its reads take. Concurrent requests
-// share one read. Apps that are not published are cached too.
+// share one read.
+//
+// That an app is not published is never cached: a request is told so only by a read that started after the request
+// arrived. Otherwise a visitor whom one process has served the app could get 404 from another process. Instead, reads of
+// one unpublished app are paced:
+//
+//   request ── read: not published ── 404
+//      request ── waits for the pause ─┬─ read ── 200 or 404 for both
+//                       request ───────┘
 import type { OutgoingHttpHeaders } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createFairGate } from '../../../kit/fair-gate.ts';
 import { LatestMap } from '../../../kit/latest-map.ts';
 import type { Problem } from '../../../kit/problem.ts';
@@ -11,6 +20,8 @@ import { findLiveApp, type LiveAppRow } from '../store.ts';
 
 const maxAgeMs = 1_000;
 const maxKept = 10_000;
+/** The least time between the starts of two reads of an app that is not published. */
+const unpublishedPauseMs = 100;
 
 export interface LiveApp {
   readonly id: string;
@@ -44,7 +55,7 @@ export interface LiveAppDeps {
   readSignInOffer(db: Db, app: LiveAppRow): Promise<SignInOffer>;
   /** Returns the error for a client that has requested too many unpublished apps. */
   findRefusal(client: string): Problem | undefined;
-  /** Called after a lookup that found no app. */
+  /** Called after a lookup that found no app, at most once a second for a slug. */
   onUnknown(client: string): void;
 }
 
@@ -53,6 +64,14 @@ interface Known {
   startedAt: number;
   /** The result, or a promise while the read is running. */
   app: LiveApp | undefined | Promise<LiveApp | undefined>;
+  /** What was known before. */
+  readonly previous: Previous | undefined;
+  /** When `onUnknown` was last called. */
+  countedAt: number;
+}
+
+interface Previous {
+  readonly startedAt: number;
   readonly wasLive: boolean;
 }
 
@@ -63,22 +82,33 @@ export function createLiveApps({ db, toHeaders, readSignInOffer, findRefusal, on
   const unknownGate = createFairGate({ inAll: 4, perOwner: 2, maxWaitingOfOwner: 100, maxWaitMs: 5_000 });
 
   async function read(slug: string, entry: Known, client: () => string): Promise<LiveApp | undefined> {
-    const leave = await (entry.wasLive ? liveGate.enter(slug) : unknownGate.enter(client()));
+    const { previous } = entry;
+    const wasLive = previous?.wasLive === true;
+    if (previous !== undefined && !wasLive) {
+      const pauseMs = previous.startedAt + unpublishedPauseMs - performance.now();
+      if (pauseMs > 0) await sleep(pauseMs);
+    }
+    const leave = await (wasLive ? liveGate.enter(slug) : unknownGate.enter(client()));
     try {
       entry.startedAt = performance.now();
       const row = await findLiveApp(db, slug);
       if (row !== undefined) return { ...row, slug, headers: toHeaders(row), signIn: await readSignInOffer(db, row) };
-      onUnknown(client());
+      if (entry.startedAt - entry.countedAt >= maxAgeMs) {
+        entry.countedAt = entry.startedAt;
+        onUnknown(client());
+      }
       return undefined;
     } finally {
       leave();
     }
   }
 
-  function start(slug: string, wasLive: boolean, client: () => string): Promise<LiveApp | undefined> {
-    const refusal = wasLive ? undefined : findRefusal(client());
+  function start(slug: string, old: Known | undefined, client: () => string): Promise<LiveApp | undefined> {
+    const previous = old && toPrevious(old);
+    const refusal = previous?.wasLive ? undefined : findRefusal(client());
     if (refusal !== undefined) throw refusal;
-    const entry: Known = { startedAt: Number.POSITIVE_INFINITY, app: undefined, wasLive };
+    const countedAt = old?.countedAt ?? Number.NEGATIVE_INFINITY;
+    const entry: Known = { startedAt: Number.POSITIVE_INFINITY, app: undefined, previous, countedAt };
     const reading = read(slug, entry, client);
     entry.app = reading;
     known.set(slug, entry);
@@ -93,12 +123,19 @@ export function createLiveApps({ db, toHeaders, readSignInOffer, findRefusal, on
     return reading;
   }
 
-  return {
-    find(slug, client) {
-      const entry = known.get(slug);
-      if (entry === undefined) return start(slug, false, client);
-      if (performance.now() - entry.startedAt < maxAgeMs) return entry.app;
-      return start(slug, entry.app instanceof Promise ? entry.wasLive : entry.app !== undefined, client);
-    },
-  };
+  function find(slug: string, client: () => string): LiveApp | undefined | Promise<LiveApp | undefined> {
+    const entry = known.get(slug);
+    if (entry === undefined || performance.now() - entry.startedAt >= maxAgeMs) return start(slug, entry, client);
+    const { app, startedAt } = entry;
+    if (!(app instanceof Promise)) return app ?? start(slug, entry, client);
+    const hasStarted = startedAt !== Number.POSITIVE_INFINITY;
+    return hasStarted ? app.then((live) => live ?? find(slug, client)) : app;
+  }
+
+  return { find };
 }
+
+const toPrevious = ({ app, startedAt, previous }: Known): Previous => ({
+  startedAt,
+  wasLive: app instanceof Promise ? previous?.wasLive === true : app !== undefined,
+});

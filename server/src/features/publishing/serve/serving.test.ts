@@ -505,6 +505,41 @@ describe('a second process', async () => {
   });
 });
 
+describe('an app that is published while it is visited', async () => {
+  const { world, host, call, deployed } = await startSite(inFolder);
+  const second = await startSecondApp(world);
+  const look = async ({ url }: { url: string }) => (await visit(url, host, '/tiny.css')).status;
+
+  it('is served by every process from then on', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      await call('POST', '/unpublish');
+      for (const process of [world, second]) await expect.poll(() => look(process)).toBe(404);
+      const ended = new AbortController();
+      const keepLooking = async () => {
+        while (!ended.signal.aborted) await look(second);
+      };
+      const visitors = Promise.all([keepLooking(), keepLooking(), keepLooking()]);
+      expect((await call('POST', '/deploy', { deployment_id: deployed.deployment_id })).status).toBe(200);
+      expect(await Promise.all([second, second, world, second, world].map(look))).toEqual(Array(5).fill(200));
+      ended.abort();
+      await visitors;
+    }
+  });
+
+  it('causes at most ten reads a second before', async () => {
+    await call('POST', '/unpublish');
+    for (const process of [world, second]) await expect.poll(() => look(process)).toBe(404);
+    const until = performance.now() + 1_000;
+    let requests = 0;
+    const keepLooking = async () => {
+      for (; performance.now() < until; requests += 1) expect(await look(second)).toBe(404);
+    };
+    const visitors = 5;
+    await Promise.all(Array.from({ length: visitors }, keepLooking));
+    expect(requests).toBeLessThanOrEqual(12 * visitors);
+  });
+});
+
 describe('without the database', async () => {
   const { world, get } = await startSite(inFolder);
   const database = new URL(world.config.DATABASE_URL).pathname.slice(1);
