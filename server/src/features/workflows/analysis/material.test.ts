@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { EvidenceStep } from '../store/analyses.ts';
 import { createHider } from './hide.ts';
 import { type Evidence, writeMaterial } from './material.ts';
-import { buildPrompt, hashPrompt } from './prompt.ts';
+import { buildPrompt, hashPrompt, promptVersion } from './prompt.ts';
 
 const hider = createHider(['correct horse battery']);
 
@@ -90,5 +90,13 @@ describe('the material', () => {
     expect(one.boundary).not.toBe(other.boundary);
     expect(hashPrompt('{"a":1}')).toBe(hashPrompt('{"a":1}'));
     expect(hashPrompt('{"a":1}')).not.toBe(hashPrompt('{"a":2}'));
+  });
+
+  it('has another version if one of our texts was changed', () => {
+    // If this fails, increment `promptVersion` and write the new hash here.
+    expect([promptVersion, hashPrompt('{}')]).toEqual([
+      1,
+      'a97c137f7b47180067dc1bdba06834676d388263b5005490abf824ba94977393',
+    ]);
   });
 });

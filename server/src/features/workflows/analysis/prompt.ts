@@ -30,11 +30,11 @@ export function buildPrompt(document: string): Prompt {
 
 const newBoundary = (): string => `DATA-${randomBytes(16).toString('hex')}`;
 
-/** Returns a hash of the prompt version, the instructions and the document. */
-export const hashPrompt = (document: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([promptVersion, instructions, document]))
-    .digest('hex');
-
 /** The parts of the prompt that we wrote, which a reply must not repeat. */
 export const ownTexts: readonly string[] = [instructions, secondTry, opening];
+
+/** Returns a hash of the prompt version, the texts that we wrote, and the document. */
+export const hashPrompt = (document: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([promptVersion, ...ownTexts, document]))
+    .digest('hex');
