@@ -1,6 +1,6 @@
-// Tests that each caller gets its own result when lookups are sent together, also if other callers disconnect, and that
-// every change of rights takes effect on the next request. `npm run bench -- lookups` does the same with 500 callers,
-// while statements fail and connections break.
+// Tests that each caller gets its own result when lookups are sent together, even while other callers disconnect, and
+// that every change of rights takes effect on the next request. `npm run bench -- lookups` does the same with 500
+// callers, while statements fail and connections break.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
