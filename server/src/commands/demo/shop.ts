@@ -55,11 +55,11 @@ async function createOrderWebhook(request: DemoRequest, base: string, receiverUr
 
   /** Waits until `count` deliveries have this status, and returns the first of them. */
   async function waitFor(status: string, count: number): Promise<{ id: string }> {
-    for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(100)) {
+    for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(250)) {
       const found = await list(status);
       if (found.length >= count && found[0] !== undefined) return found[0];
     }
-    throw new Error(`demo data: the worker did not bring ${count} deliveries to the status ${status} within 30 s`);
+    throw new Error(`demo data: the worker did not bring ${count} deliveries to the status ${status} in two minutes`);
   }
 
   /**

@@ -40,7 +40,7 @@ const newTasksTo = (receiverUrl: string) => ({
 });
 
 async function waitUntil<Body>(request: DemoRequest, url: string, isDone: (body: Body) => boolean): Promise<void> {
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(100))
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(250))
     if (isDone(await request<Body>('GET', url))) return;
-  throw new Error(`demo data: the worker did not do its work within 30 s: ${url}`);
+  throw new Error(`demo data: the worker did not do its work within two minutes: ${url}`);
 }
