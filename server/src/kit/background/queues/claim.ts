@@ -154,7 +154,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: Cl
     const [, row] = await transactionOf(
       db,
       prepareClaims.query(lockName, commitModeOf(queue)),
-      look.queryAll(floors.position, known),
+      look.queryAll(floors, known),
     );
     const found = look.read(row);
     if (found.isBehind) floors.forget();
@@ -185,15 +185,20 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: Cl
     const [, row, rows, found] = await transactionOf(
       db,
       prepare.query(lockName, commitModeOf(queue)),
-      look.query(position, listIds(here), floors.listToCheck()),
+      look.query(floors, listIds(here)),
       claimVisited.query(...listValues(visited, position, limit, countRunning(queue, here))),
       findFloors.query(...toColumns(visited)),
     );
     const seen = look.read(row);
     noteClock(seen);
+    const isClaimedNow = new Set(rows.map(({ id }) => id));
     floors.learn(
-      found.map(({ owner, floor }) => [owner, floor]),
-      seen,
+      found.map(({ owner, floor, passed }) => ({
+        owner,
+        floorMs: floor,
+        passed: passed.map(([id, dueMs]) => ({ id, dueMs })),
+      })),
+      { ...seen, apart: seen.apart.filter((id) => !isClaimedNow.has(id)) },
     );
     if (seen.isBehind) floors.forget();
     const nextMs = floors.findNextMs();
@@ -217,6 +222,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: Cl
     ...running.byOwnerAndKey,
     running.known,
     ...toElsewhereColumns(floors.listElsewhere()),
+    floors.listApart().map(({ id }) => id),
   ];
 
   return {
@@ -330,13 +336,27 @@ const findFirstWaiting = ({ name, owner }: Queue, found: string): string =>
   `(select ${found} from "${name}" where "${owner}" = visited.owner and due_at >= ${fromMs('visited.floor')}
     and ${isWaiting} order by due_at limit 1)`;
 
-/** Finds the floors after a claim. Null if nothing waits. */
-const prepareFindFloors = (queue: Queue) =>
-  preparedByText<{ owner: string; floor: number | null }, [owners: readonly string[], floors: readonly number[]]>(
+interface FloorRow {
+  readonly owner: string;
+  readonly floor: number | null;
+  readonly passed: readonly (readonly [id: string, dueMs: number])[];
+}
+
+/** Finds the floors after a claim (null if nothing else waits) and the quarantined rows before them (floors.ts). */
+function prepareFindFloors(queue: Queue) {
+  const isFromFloor = `"${queue.owner}" = visited.owner and due_at >= ${fromMs('visited.floor')} and ${isWaiting}`;
+  const isQuarantined = `crash_count >= ${getQuarantineThreshold(queue)}`;
+  return preparedByText<FloorRow, [owners: readonly string[], floors: readonly number[]]>(
     `find floors of ${queue.name}`,
-    `/* service */ select visited.owner, ${findFirstWaiting(queue, toMs('due_at'))} as floor
-     from unnest($1::uuid[], $2::float8[]) visited(owner, floor)`,
+    `/* service */ select visited.owner, ${toMs('first.due_at')} as floor,
+       (select coalesce(json_agg(json_build_array(id, ${toMs('due_at')})), '[]') from (
+          select id, due_at from "${queue.name}"
+          where ${isFromFloor} and due_at < coalesce(first.due_at, 'infinity') and ${isQuarantined}) quarantined) as passed
+     from unnest($1::uuid[], $2::float8[]) visited(owner, floor)
+       left join lateral (select due_at from "${queue.name}"
+         where ${isFromFloor} and not ${isQuarantined} order by due_at limit 1) first on true`,
   );
+}
 
 const prepareFindNextDue = (queue: Queue) =>
   preparedByText<NextDue, [owners: readonly string[], floors: readonly number[]]>(
@@ -379,7 +399,12 @@ type ClaimValues = readonly [
   runningKeys: readonly string[],
   runningCounts: readonly number[],
   known: readonly string[],
-  ...elsewhere: readonly [ids: readonly string[], owners: readonly string[], keys: readonly string[]],
+  ...elsewhereAndApart: readonly [
+    ids: readonly string[],
+    owners: readonly string[],
+    keys: readonly string[],
+    apart: readonly string[],
+  ],
 ];
 
 /**
@@ -400,7 +425,10 @@ function prepareClaim(name: string, queue: Queue, visited: string) {
          select id, "${queue.owner}" as owner, ${keyOf(queue)} as concurrency_key, due_at, crash_count
          from "${queue.name}" where "${queue.owner}" = visited.owner and due_at >= ${fromMs('visited.floor')}
            and claimed_slot is null and due_at <= statement_timestamp()
-         order by due_at limit ${queue.perOwner}) due),
+         order by due_at limit ${queue.perOwner}) due
+       union
+       select id, "${queue.owner}", ${keyOf(queue)}, due_at, crash_count from "${queue.name}"
+       where id = any($16::uuid[]) and ${isStillDue}),
      sharing as materialized (${selectSharing}),
      running as materialized (${selectRunning(queue)}),
      ranked_by_owner as (

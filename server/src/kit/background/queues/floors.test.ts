@@ -3,13 +3,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { someOf } from '../../../../test/support/cases.ts';
-import { createFloors, type Look, type OwnerFloor, type Position } from './floors.ts';
+import { createFloors, type Floors, type Look, type OwnerFloor, type Position, type Visit } from './floors.ts';
 
 interface Version {
   readonly owner: string;
   /** Null: completed. */
   readonly dueMs: number | null;
   readonly claimedBy: string | null;
+  readonly isQuarantined: boolean;
   readonly xid: number;
 }
 
@@ -38,7 +39,7 @@ function createModel() {
     },
     isLocked: (id: string) => [...open.values()].some((changes) => changes.has(id)),
     position: (): Position => ({ xmax: String(nextXid), xip: [...open.keys()].map(String) }),
-    look(since: Position | undefined, toCheck: readonly string[]): Look {
+    look(since: Position | undefined, toCheck: readonly string[], apart: readonly string[]): Look {
       const changed = [...committed].filter(([, { xid }]) => {
         return since !== undefined && (xid >= Number(since.xmax) || since.xip.includes(String(xid)));
       });
@@ -48,14 +49,21 @@ function createModel() {
         waiting: earliest(changed.map(([, version]) => version)),
         elsewhere: elsewhere.map(([id, { owner }]) => ({ id, owner, key: '' })),
         still: toCheck.filter((id) => committed.get(id)?.claimedBy === 'other'),
+        apart: apart.filter((id) => isWaiting(committed.get(id) as Version)),
       };
     },
     listFloors: () => earliest([...committed.values()]),
-    visit: (visited: readonly OwnerFloor[]) =>
-      visited.map(([owner, floorMs]): [string, number | null] => {
-        const rows = [...committed.values()].filter((row) => row.owner === owner && (row.dueMs ?? 0) >= floorMs);
-        return [owner, earliest(rows)[0]?.[1] ?? null];
-      }),
+    listWaiting: () => [...committed].filter(([, version]) => isWaiting(version)),
+    visit(visited: readonly OwnerFloor[]) {
+      return visited.map(([owner, from]): Visit => {
+        const rows = this.listWaiting()
+          .map(([id, row]) => ({ ...row, id, dueMs: row.dueMs ?? 0 }))
+          .filter((row) => row.owner === owner && row.dueMs >= from);
+        const floorMs = earliest(rows.filter(({ isQuarantined }) => !isQuarantined))[0]?.[1] ?? null;
+        const passed = rows.filter((row) => row.isQuarantined && row.dueMs < (floorMs ?? Number.POSITIVE_INFINITY));
+        return { owner, floorMs, passed };
+      });
+    },
     listElsewhere: () => [...committed].filter(([, { claimedBy }]) => claimedBy === 'other').map(([id]) => id),
   };
 }
@@ -71,6 +79,7 @@ const steps = fc.array(
       row: fc.nat(20),
       to: fc.constantFrom('waiting', 'claimed', 'done'),
       dueMs: fc.integer({ min: 0, max: 50 }),
+      isQuarantined: fc.boolean(),
     }),
     fc.record({
       kind: fc.constant('claim' as const),
@@ -81,14 +90,13 @@ const steps = fc.array(
   { minLength: 50, maxLength: 150 },
 );
 
+const listApart = (floors: Floors) => floors.listApart().map(({ id }) => id);
+
 /** Runs the steps, and calls `check` after each claim. */
-function play(
-  script: readonly Step[],
-  check: (floors: ReturnType<typeof createFloors>, model: ReturnType<typeof createModel>) => void,
-) {
+function play(script: readonly Step[], check: (floors: Floors, model: ReturnType<typeof createModel>) => void) {
   const model = createModel();
   const floors = createFloors();
-  floors.learnAll(model.listFloors(), model.look(undefined, []));
+  floors.learnAll(model.listFloors(), model.look(undefined, [], []));
   for (const step of script) {
     const xids = [...model.open.keys()];
     const xid = 'which' in step ? xids[step.which % xids.length] : undefined;
@@ -101,12 +109,14 @@ function play(
       const isFree = !model.isLocked(id) || model.open.get(xid)?.has(id);
       const dueMs = step.to === 'done' ? null : step.dueMs;
       const claimedBy = step.to === 'claimed' ? 'other' : null;
-      if (isFree) model.open.get(xid)?.set(id, { owner: `owner ${step.row % 5}`, dueMs, claimedBy, xid });
+      const { isQuarantined } = step;
+      if (isFree)
+        model.open.get(xid)?.set(id, { owner: `owner ${step.row % 5}`, dueMs, claimedBy, isQuarantined, xid });
     }
     if (step.kind === 'claim') {
       const visited = floors.choose(step.nowMs, step.max);
       expect(visited.length).toBeLessThanOrEqual(step.max);
-      const look = model.look(floors.position, floors.listToCheck());
+      const look = model.look(floors.position, floors.listToCheck(), listApart(floors));
       floors.learn(model.visit(visited), look);
       check(floors, model);
     }
@@ -121,8 +131,10 @@ describe('floors', () => {
     fc.assert(
       fc.property(steps, (script) => {
         play(script, (floors, model) => {
-          for (const [owner, floorMs] of model.listFloors())
-            expect(floors.getFloorMs(owner) ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(floorMs);
+          const apart = new Set(listApart(floors));
+          for (const [id, { owner, dueMs }] of model.listWaiting())
+            if (!apart.has(id))
+              expect(floors.getFloorMs(owner) ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(dueMs ?? 0);
         });
       }),
       { numRuns: someOf(1_200) },
@@ -144,9 +156,10 @@ describe('floors', () => {
     fc.assert(
       fc.property(steps, (script) => {
         const { floors, model } = play(script, () => {});
-        const look = () => model.look(floors.position, []);
+        const hidden = { dueMs: 1, claimedBy: null, isQuarantined: false, xid: 1 };
+        const look = () => model.look(floors.position, [], listApart(floors));
         expect(floors.learnAll(model.listFloors(), look())).toBe(0);
-        model.committed.set('hidden', { owner: 'hidden', dueMs: 1, claimedBy: null, xid: 1 });
+        model.committed.set('hidden', { ...hidden, owner: 'hidden' });
         expect(floors.learnAll(model.listFloors(), look())).toBe(1);
         expect(floors.learnAll(model.listFloors(), look())).toBe(0);
       }),
@@ -154,7 +167,7 @@ describe('floors', () => {
     );
   });
 
-  const empty: Look = { position: { xmax: '100', xip: [] }, waiting: [], elsewhere: [], still: [] };
+  const empty: Look = { position: { xmax: '100', xip: [] }, waiting: [], elsewhere: [], still: [], apart: [] };
 
   it('an owner that is always among those that waited longest does not keep any other from being visited', () => {
     const floors = createFloors();
@@ -166,7 +179,10 @@ describe('floors', () => {
     for (let claim = 0; claim < 20; claim += 1) {
       const visited = floors.choose(1_000, 10);
       for (const [owner] of visited) chosen.add(owner);
-      floors.learn(visited, empty); // all are at their limits, so no floor rises
+      floors.learn(
+        visited.map(([owner, floorMs]) => ({ owner, floorMs })),
+        empty,
+      ); // all are at their limits, so no floor rises
     }
     expect(chosen.size).toBe(100);
   });
@@ -180,7 +196,7 @@ describe('floors', () => {
     for (let claim = 0; claim < 40; claim += 1) {
       const visited = floors.choose(1_000, 500);
       for (const [owner] of visited) visits.set(owner, (visits.get(owner) ?? 0) + 1);
-      const after = visited.map(([owner, floorMs]) => [owner, owner.startsWith('new') ? null : floorMs] as const);
+      const after = visited.map(([owner, floorMs]) => ({ owner, floorMs: owner.startsWith('new') ? null : floorMs }));
       floors.learn(after, { ...empty, waiting: list(`new in ${claim}`, 250, 2) });
     }
     expect(Math.min(...list('other', 1_000, 1).map(([owner]) => visits.get(owner) ?? 0))).toBeGreaterThanOrEqual(3);
@@ -198,16 +214,39 @@ describe('floors', () => {
     expect(most).toBeLessThanOrEqual(4_000);
   });
 
+  it('a quarantined row is set apart, holds no floor, and is forgotten when it no longer waits', () => {
+    const floors = createFloors();
+    floors.learnAll([['A', 1]], empty);
+    floors.learn([{ owner: 'A', floorMs: 900, passed: [{ id: 'q', dueMs: 1 }] }], empty);
+    expect([floors.getFloorMs('A'), listApart(floors), floors.findNextMs()]).toEqual([900, ['q'], 1]);
+    floors.learn([{ owner: 'A', floorMs: null }], { ...empty, apart: ['q'] });
+    expect([floors.getFloorMs('A'), listApart(floors), floors.findNextMs()]).toEqual([undefined, ['q'], 1]);
+    expect(floors.learnAll([['A', 1]], { ...empty, apart: ['q'] })).toBe(0);
+    floors.learn([{ owner: 'A', floorMs: null }], empty);
+    expect([listApart(floors), floors.findNextMs()]).toEqual([[], undefined]);
+  });
+
+  it('beyond a thousand rows that are set apart, floors stay at quarantined rows', () => {
+    const floors = createFloors();
+    floors.learnAll([['A', 0]], empty);
+    const passed = Array.from({ length: 1_002 }, (_, n) => ({ id: `${n}`, dueMs: n }));
+    floors.learn([{ owner: 'A', floorMs: 5_000, passed }], empty);
+    expect([listApart(floors).length, floors.getFloorMs('A')]).toEqual([1_000, 1_000]);
+  });
+
   it('the example in floors.ts', () => {
     const floors = createFloors();
+    const visitA = (floorMs: number | null, passed: Visit['passed'] = []) => [{ owner: 'A', floorMs, passed }];
     floors.learnAll([['A', 900]], { ...empty, position: { xmax: '100', xip: ['97'] } });
-    floors.learn([['A', 905]], { ...empty, waiting: [['B', 800]], position: { xmax: '102', xip: ['97'] } });
+    floors.learn(visitA(905), { ...empty, waiting: [['B', 800]], position: { xmax: '102', xip: ['97'] } });
     expect([floors.getFloorMs('A'), floors.getFloorMs('B'), floors.findNextMs()]).toEqual([905, 800, 800]);
-    floors.learn([['A', 905]], { ...empty, waiting: [['A', 830]] }); // the visit did not read from 830 on
+    floors.learn(visitA(905), { ...empty, waiting: [['A', 830]] }); // the visit did not read from 830 on
     expect(floors.getFloorMs('A')).toBe(830);
-    floors.learn([['A', 905]], empty);
+    floors.learn(visitA(905), empty);
     expect(floors.getFloorMs('A')).toBe(905);
-    floors.learn([['A', null]], empty);
+    floors.learn(visitA(910, [{ id: 'quarantined', dueMs: 905 }]), empty);
+    expect([floors.getFloorMs('A'), listApart(floors)]).toEqual([910, ['quarantined']]);
+    floors.learn(visitA(null), empty);
     expect([floors.getFloorMs('A'), floors.findNextMs()]).toEqual([undefined, 800]);
     floors.forget();
     expect([floors.position, floors.findNextMs()]).toEqual([undefined, undefined]);

@@ -148,7 +148,7 @@ export function createLogReader(log: Log, options: LogReaderOptions = {}): LogRe
           const isFound = new Set(found.map(({ owner }) => owner));
           const { waiting, ...rest } = toLook(seen);
           floors.learn(
-            found.map(({ owner, floor }) => [owner, floor]),
+            found.map(({ owner, floor }) => ({ owner, floorMs: floor })),
             { ...rest, waiting: waiting.filter(([owner]) => !isFound.has(owner)) },
           );
         },
@@ -164,7 +164,7 @@ export function createLogReader(log: Log, options: LogReaderOptions = {}): LogRe
           if (position === undefined || floors.position !== position) return;
           const seen = toPosition({ snapshot, own_xid: null });
           if (BigInt(seen.xmax) < BigInt(position.xmax)) floors.forget();
-          else floors.learn([], { position: seen, waiting: [], elsewhere: [], still: [] });
+          else floors.learn([], { position: seen, waiting: [], elsewhere: [], still: [], apart: [] });
         },
       };
     },
@@ -186,6 +186,7 @@ const toLook = (row: LookRow) => ({
   waiting: row.waiting.map(toFloor),
   elsewhere: [],
   still: [],
+  apart: [],
 });
 
 const prepareLook = (log: Log) =>

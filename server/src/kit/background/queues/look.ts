@@ -2,7 +2,7 @@
 // without reading what is completed. A full look reads by state instead, and knows nothing of earlier looks.
 import { type AnyDb, preparedByText } from '../../db/database.ts';
 import type { SlotEpoch } from '../workers/slots.ts';
-import type { Look, OwnerFloor, Position, RowElsewhere } from './floors.ts';
+import type { Floors, Look, OwnerFloor, Position, RowElsewhere } from './floors.ts';
 import type { Queue } from './queue.ts';
 
 /** SQL for a time in whole milliseconds, rounded down, so a floor is never later than the row's due time. */
@@ -70,6 +70,7 @@ interface LookRow extends SnapshotRow {
   readonly waiting: readonly OwnerFloor[];
   readonly elsewhere: readonly (readonly [id: string, owner: string, key: string])[];
   readonly still: readonly string[];
+  readonly apart: readonly string[];
   readonly owners: readonly OwnerFloor[];
 }
 
@@ -88,6 +89,7 @@ type LookValues = readonly [
   epoch: number,
   known: readonly string[],
   toCheck: readonly string[],
+  apart: readonly string[],
 ];
 
 /** SQL for a JSON array of the rows (owner, floor). */
@@ -111,6 +113,7 @@ function prepareLook(queue: Queue, isFull: boolean) {
        ${listFloors(`(${selectWaitingOwners})`)} as waiting,
        (select coalesce(json_agg(json_build_array(id, owner, key)), '[]') from (${claimed}) c where ${isCounted}) as elsewhere,
        array(select id::text from "${queue.name}" where id = any($6::uuid[]) and ${elsewhere}) as still,
+       array(select id::text from "${queue.name}" where id = any($7::uuid[]) and ${becameWaiting}) as apart,
        ${isFull ? listFloors(`(select owner, ${toMs('due_at')} as floor from owners)`) : "'[]'::json"} as owners`,
   );
 }
@@ -135,22 +138,23 @@ function toLook(row: LookRow): FoundLook {
     waiting: row.waiting.map(toFloor),
     elsewhere: row.elsewhere.map(([id, owner, key]): RowElsewhere => ({ id, owner, key })),
     still: row.still,
+    apart: row.apart,
     nowMs: row.now_ms,
     all: row.owners.map(toFloor),
     isBehind: row.is_behind,
   };
 }
 
+const listIds = (rows: readonly { id: string }[]): readonly string[] => rows.map(({ id }) => id);
+
 /** The statements with which a process looks at a queue. `known` are the rows that it has claimed. */
 export function createLook(queue: Queue, { slot, epoch }: SlotEpoch) {
   const [look, fullLook] = [prepareLook(queue, false), prepareLook(queue, true)];
-  const listValues = (position: Position | undefined, known: readonly string[], toCheck: readonly string[]) =>
-    [position?.xmax ?? null, position?.xip ?? [], slot, epoch, known, toCheck] as const;
+  const listValues = (known: readonly string[], toCheck: readonly string[], { position, listApart }: Floors) =>
+    [position?.xmax ?? null, position?.xip ?? [], slot, epoch, known, toCheck, listIds(listApart())] as const;
   return {
-    query: (position: Position, known: readonly string[], toCheck: readonly string[]) =>
-      look.query(...listValues(position, known, toCheck)),
-    queryAll: (position: Position | undefined, known: readonly string[]) =>
-      fullLook.query(...listValues(position, known, [])),
+    query: (floors: Floors, known: readonly string[]) => look.query(...listValues(known, floors.listToCheck(), floors)),
+    queryAll: (floors: Floors, known: readonly string[]) => fullLook.query(...listValues(known, [], floors)),
     read([row]: readonly LookRow[]): FoundLook {
       if (row === undefined) throw new Error('a look must return one row');
       return toLook(row);
