@@ -1,7 +1,8 @@
 // The background work metrics: how much work is due, how old it is, how much has failed, and which slots are held.
 // They are read from the database, so any process can serve them.
 import { sql } from 'kysely';
-import { type AnyDb, prepared } from '../db/database.ts';
+import { type AnyDb, prepared, readWithTimeLimit, withTimeLimit } from '../db/database.ts';
+import { isStatementTimeout } from '../db/failures.ts';
 import { oldestWaitingEvent } from './events/dispatch.ts';
 import { type Queue, type QueueDepth, readQueueDepth } from './queues/queue.ts';
 import { defaultLeaseMs } from './workers/slots.ts';
@@ -16,15 +17,32 @@ export interface BackgroundMetrics {
   readonly slots: readonly { state: 'held' | 'silent' | 'free' }[];
 }
 
+/**
+ * Under an old snapshot, reading by state passes everything that was completed since. Nobody may wait for that, nor may it
+ * take PostgreSQL's time at each scrape.
+ */
+const readLimitMs = 1_000;
+
+/** A queue that can't be read within a second is missing, because 0 would mean that nothing waits. */
 export async function queueMetrics(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<BackgroundMetrics> {
-  const depths = await Promise.all(
-    queues.map(async (queue) => ({ queue: queue.name, ...(await readQueueDepth(db, queue)) })),
-  );
+  const depths = await Promise.all([
+    readInTime(db, readEventMetrics),
+    ...queues.map((queue) =>
+      readInTime(db, async (db) => ({ queue: queue.name, ...(await readQueueDepth(db, queue)) })),
+    ),
+  ]);
   return {
-    queues: [await readEventMetrics(db), ...depths],
+    queues: depths.filter((depth) => depth !== undefined),
     slots: await readSlotMetrics(db),
   };
 }
+
+/** Returns undefined if a statement takes too long. */
+const readInTime = <Value>(db: AnyDb, read: (db: AnyDb) => Promise<Value>): Promise<Value | undefined> =>
+  withTimeLimit(db, readLimitMs, read).catch((error: unknown) => {
+    if (!isStatementTimeout(error)) throw error;
+    return undefined;
+  });
 
 async function readEventMetrics(db: AnyDb): Promise<QueueMetrics> {
   const { rows } = await sql<QueueMetrics>`/* service */ select 'events' as queue, count(*)::int as due, 0 as running,
@@ -58,7 +76,7 @@ export const isWorkerSeen = async (db: AnyDb): Promise<boolean> => (await readWo
 
 /**
  * Returns how long the oldest due work has waited, and the most recent worker heartbeat. The cost depends on the number
- * of workspaces with waiting events, not on the number of events.
+ * of workspaces with waiting events, not on the number of events. Fails if the work can't be read within a second.
  */
 export async function queueHealth(
   db: AnyDb,
@@ -71,8 +89,9 @@ export async function queueHealth(
         and due_at <= statement_timestamp() order by due_at limit 1)`,
     ),
   ];
-  const { rows } = await sql<{ lagSeconds: number; heartbeatAt: Date | null }>`/* service */ select
+  const query = sql<{ lagSeconds: number; heartbeatAt: Date | null }>`/* service */ select
       coalesce(extract(epoch from statement_timestamp() - least(${sql.join(oldest)})), 0)::float as "lagSeconds",
-      (select max(heartbeat_at) from worker_slots) as "heartbeatAt"`.execute(db);
+      (select max(heartbeat_at) from worker_slots) as "heartbeatAt"`;
+  const rows = await readWithTimeLimit(db, readLimitMs, query.compile(db));
   return rows[0] as { lagSeconds: number; heartbeatAt: Date | null };
 }
