@@ -73,6 +73,7 @@ export function createApp(config: Config, deps: AppDeps): App {
 
   const { features, publishedApps } = createFeatures(shared, toFeatureSettings(config, deps), {
     listRoutes,
+    listQueues,
     checkReadiness: readiness.check,
   });
   const allRoutes: Route[] = features.flatMap(({ routes }) => routes);

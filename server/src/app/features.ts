@@ -63,8 +63,9 @@ export type Shared = Omit<Infrastructure & Gateways, 'close'> &
   ReturnType<typeof toSharedSettings> & { readonly shutdownSignal: AbortSignal; readonly streams: Streams };
 
 interface WholeApp {
-  /** Lists the routes of all features, once the features exist. */
+  /** These list the routes and queues of all features, once the features exist. */
   listRoutes(): readonly Route[];
+  listQueues(): readonly Queue[];
   readonly checkReadiness: ReturnType<typeof createReadiness>['check'];
 }
 
@@ -238,10 +239,12 @@ function createUsedFeatures(shared: Shared, settings: FeatureSettings, app: Whol
 
 /** Describes the installation itself. */
 const describeApp = (
-  { metrics, baseUrl, ...shared }: Shared,
+  { metrics, baseUrl, cursors, ...shared }: Shared,
   { connectors: { settings: connectors } }: FeatureSettings,
-  { listRoutes, checkReadiness }: WholeApp,
+  { listRoutes, listQueues, checkReadiness }: WholeApp,
 ) => ({
+  cursors,
+  listQueues,
   checkReadiness,
   readMetrics: metrics.render,
   description: {

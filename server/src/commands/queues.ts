@@ -2,7 +2,7 @@
 import { createApp } from '../app.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
-import type { AuditType } from '../core/audit/types.ts';
+import { describeQueueChange, type QueueAuditType, type QueueChange } from '../core/audit/queues.ts';
 import {
   cancelQueueRows,
   explainQueueRow,
@@ -66,11 +66,11 @@ export async function operateQueues(
       `There is no queue with this name. The queues are: ${queues.map(({ name }) => name).join(', ')}`,
     );
   /** Records what was done in the transaction that does it. */
-  const record = (type: AuditType, after: object) => (db: Db, count?: number) =>
+  const record = (type: QueueAuditType, change: QueueChange) => (db: Db, count?: number) =>
     auditService(
       db,
       null,
-      { type, target: { kind: 'queue', id: queue.name }, after: { ...after, ...(count !== undefined && { count }) } },
+      describeQueueChange(type, queue, { ...change, ...(count !== undefined && { count }) }),
       new Date(),
     );
   const which = { ...(ids.length > 0 && { ids }), ...(owner !== undefined && { owner }) };
@@ -79,7 +79,9 @@ export async function operateQueues(
       const [id] = ids;
       if (id === undefined)
         return printRows(
-          await listQueueRows(db, queue, { state: toState(values.state), owner, limit: toLimit(values.limit) }),
+          (await listQueueRows(db, queue, { state: toState(values.state), owner, limit: toLimit(values.limit) })).map(
+            ({ at: _, ...row }) => row,
+          ),
         );
       const row = await explainQueueRow(db, queue, id);
       if (row === undefined) throw new ConfigError(`There is no row with this id in ${queue.name}.`);

@@ -22,6 +22,8 @@ const lastPage = { items: [], next_cursor: null, has_more: false };
 
 /** The examples, keyed by schema name. */
 export const bodyExamples: Readonly<Record<string, unknown>> = {
+  RetryQueueRowsBody: { failed: true, since: '2026-11-15T09:30:00.000Z' },
+  CancelQueueRowsBody: { ids: ['01980a11-7c00-7b11-8f00-000000000001'], reason: 'The address is wrong' },
   QueryEventsBody: { event_name: 'order_placed', q: { 'properties.total': { gte: 20 } } },
   AggregateOverTimeBody: {
     event_name: 'order_placed',

@@ -59,7 +59,9 @@ export const parameters: Readonly<Record<string, FieldText>> = {
     example: '0198c1fb-9c47-7041-b7e2-5f83a6d0c91d',
   },
   message_id: { text: 'The id of the message.', example: '0198c1fb-8b1d-7e6f-a350-c29d7f1e48b6' },
+  queue: { text: 'The name of a queue that `listQueues` returns.', example: 'webhook_deliveries' },
   revision: { text: 'The number of a revision whose contents are kept.', example: '8' },
+  row_id: { text: 'The id of the row.', example: '01980a11-7c00-7b11-8f00-000000000001' },
   run_id: { text: 'The id of the run.', example: '0198c20b-77c2-7a31-8f4e-02d9b5c6a1f0' },
   secret_name: {
     text: 'The name of the secret: a capital letter, then up to 63 capital letters, digits and underscores.',

@@ -246,6 +246,17 @@ export async function createRepeatCases(
     return `/api/apps/${app.id}/external-auth/integrations/gitlab`;
   };
 
+  // ---- queues
+  const queuePath = (operation: string, queue = 'reset_mails') => `/api/operator/queues/${queue}/${operation}`;
+  const insertMail = async (user: { readonly id: string }, isFailed: boolean) => {
+    const id = newId();
+    await sql`insert into reset_mails (id, user_id, created_date, due_at, failed_at)
+      values (${id}, ${user.id}, now(), ${isFailed ? null : sql`now()`}, ${isFailed ? sql`now()` : null})`.execute(
+      world.db,
+    );
+    return id;
+  };
+
   return {
     // accounts
     signOut: async () => ({ path: '/api/auth/sign-out', headers: await insertSession(place) }),
@@ -292,6 +303,26 @@ export async function createRepeatCases(
       const path = `/api/operator/users/${(await world.person(emailOf())).id}`;
       await send('POST', `${path}/deactivate`, undefined, { as: '', ...(await asOperator()) });
       return { path: `${path}/reactivate`, ...(await asOperator()) };
+    },
+
+    retryQueueRows: async () => ({
+      path: queuePath('retry'),
+      body: { ids: [await insertMail(owner, true)] },
+      ...(await asOperator()),
+    }),
+    cancelQueueRows: async () => ({
+      path: queuePath('cancel'),
+      body: { ids: [await insertMail(owner, false)], reason: 'wrong address' },
+      ...(await asOperator()),
+    }),
+    pauseQueue: async () => ({
+      path: queuePath('pause'),
+      body: { owner: owner.id, seconds: 60 },
+      ...(await asOperator()),
+    }),
+    resumeQueue: async () => {
+      await world.call('POST', queuePath('pause', 'sign_in_mails'), { body: { seconds: 60 }, ...(await asOperator()) });
+      return { path: queuePath('resume', 'sign_in_mails'), body: {}, ...(await asOperator()) };
     },
 
     signIn: async () => ({ path: '/api/auth/sign-in', body: { email: (await newPerson()).email, password } }),

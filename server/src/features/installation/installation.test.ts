@@ -121,6 +121,7 @@ describe('operations that need a worker', () => {
       'replayAppWebhook',
       'requestAppUserLink',
       'resumeCampaign',
+      'retryQueueRows',
       'runSecurityScan',
       'runWorkflow',
       'sendAgentMessage',

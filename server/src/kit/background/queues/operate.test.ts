@@ -198,7 +198,7 @@ describe('cancel', () => {
     await change('running', claimedBy(0));
     await change('done', { due_at: null });
     const got = await cancelQueueRows(db, counted, { owner: owners[0] }, 'wrong address', ignore);
-    expect(got).toEqual({ cancelled: 2, running: [(await findRow('running')).id] });
+    expect(got).toEqual({ cancelled: 2, hasMore: false, running: [(await findRow('running')).id] });
     const error = 'cancelled by an operator: wrong address';
     expect(dead).toEqual([`due: ${error}`, `delayed: ${error}`]);
     expect(await findRow('due')).toMatchObject({ due_at: null, last_error: error });

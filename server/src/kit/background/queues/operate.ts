@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type AnyDb, transaction } from '../../db/database.ts';
 import { defaultLeaseMs } from '../workers/slots.ts';
+import { hideContent, hideInKey } from './hide-content.ts';
 import { listPauses } from './pauses.ts';
 import { claimedColumnsOf, getQuarantineThreshold, type Queue, type QueueRow, readQueueDepth } from './queue.ts';
 
@@ -9,11 +10,15 @@ export const rowStates = ['due', 'running', 'delayed', 'failed'] as const;
 export type RowState = (typeof rowStates)[number];
 
 const isWaiting = 'q.claimed_slot is null and q.due_at is not null';
-const conditions: Record<RowState, { readonly where: string; readonly order: string }> = {
-  due: { where: `${isWaiting} and q.due_at <= statement_timestamp()`, order: 'q.due_at' },
-  running: { where: 'q.claimed_slot is not null', order: 'q.due_at' },
-  delayed: { where: `${isWaiting} and q.due_at > statement_timestamp()`, order: 'q.due_at' },
-  failed: { where: 'q.failed_at is not null', order: 'q.failed_at desc' },
+/** Which rows are in a state, and the time that orders them. */
+const conditions: Record<
+  RowState,
+  { readonly where: string; readonly at: string; readonly direction: 'asc' | 'desc' }
+> = {
+  due: { where: `${isWaiting} and q.due_at <= statement_timestamp()`, at: 'q.due_at', direction: 'asc' },
+  running: { where: 'q.claimed_slot is not null', at: 'q.due_at', direction: 'asc' },
+  delayed: { where: `${isWaiting} and q.due_at > statement_timestamp()`, at: 'q.due_at', direction: 'asc' },
+  failed: { where: 'q.failed_at is not null', at: 'q.failed_at', direction: 'desc' },
 };
 
 // ---- looking
@@ -68,7 +73,7 @@ async function readTableState(db: AnyDb, { name }: Queue) {
 export interface OperatedRow {
   readonly id: string;
   readonly owner: string;
-  /** The value that `globalLimits` counts by. Null without global limits. */
+  /** The value that `globalLimits` counts by, without content. Null without global limits. */
   readonly key: string | null;
   readonly state: RowState | 'done';
   readonly due_at: Date | null;
@@ -77,37 +82,61 @@ export interface OperatedRow {
   readonly slot: number | null;
   /** How long ago the worker in the slot has sent a heartbeat. Null if it has lost the slot. */
   readonly heartbeat_seconds: number | null;
+  /** Without content, such as an address that it quotes. */
   readonly last_error: string | null;
   readonly failed_at: Date | null;
 }
 
-const selectRow = (queue: Queue): string => `select q.id, q."${queue.owner}" as owner,
+const hideContentOf = <Row extends OperatedRow>(row: Row): Row => ({
+  ...row,
+  key: row.key && hideInKey(row.key),
+  last_error: row.last_error && hideContent(row.last_error),
+});
+
+const selectRow = (queue: Queue, at = 'null::timestamptz'): string => `select q.id, q."${queue.owner}" as owner,
     ${queue.globalLimits === undefined ? 'null' : `q."${queue.globalLimits.concurrencyKey}"::text`} as key,
     case ${rowStates.map((state) => `when ${conditions[state].where} then '${state}'`).join(' ')} else 'done' end as state,
     q.due_at, q.failures, q.crash_count as crashes, q.claimed_slot as slot,
-    extract(epoch from clock_timestamp() - s.heartbeat_at)::float as heartbeat_seconds, q.last_error, q.failed_at
+    extract(epoch from clock_timestamp() - s.heartbeat_at)::float as heartbeat_seconds, q.last_error, q.failed_at,
+    to_json(${at}) #>> '{}' as at
   from "${queue.name}" q left join worker_slots s on s.slot = q.claimed_slot and s.epoch = q.claimed_epoch`;
+
+/** Where a row is in the list. `at` is the time that orders its state, to the microsecond. */
+export interface RowPosition {
+  readonly state: RowState;
+  readonly at: string;
+  readonly id: string;
+}
+
+export interface ListedRow extends OperatedRow {
+  readonly at: string;
+}
 
 export interface RowFilter {
   /** By default, all states: what is due first. */
   readonly state?: RowState | undefined;
   readonly owner?: string | undefined;
+  /** Only rows that come later in the list. */
+  readonly after?: RowPosition | undefined;
   readonly limit: number;
 }
 
 /** Lists rows that are not done. */
-export async function listQueueRows(
-  db: AnyDb,
-  queue: Queue,
-  { state, owner, limit }: RowFilter,
-): Promise<OperatedRow[]> {
-  const found: OperatedRow[] = [];
-  for (const each of state === undefined ? rowStates : [state]) {
-    const { where, order } = conditions[each];
-    const { rows } = await sql<OperatedRow>`/* service */ ${sql.raw(selectRow(queue))}
-      where ${sql.raw(where)} and ${isOwnedBy(queue, owner)}
-      order by ${sql.raw(order)} limit ${limit - found.length}`.execute(db);
-    found.push(...rows);
+export async function listQueueRows(db: AnyDb, queue: Queue, filter: RowFilter): Promise<ListedRow[]> {
+  const { state, owner, after, limit } = filter;
+  const found: ListedRow[] = [];
+  const states = state === undefined ? rowStates : [state];
+  for (const each of states.slice(after && Math.max(0, states.indexOf(after.state)))) {
+    const { where, at, direction } = conditions[each];
+    const isLater =
+      after?.state === each
+        ? sql`(${sql.raw(at)}, q.id) ${sql.raw(direction === 'desc' ? '<' : '>')} (${after.at}::timestamptz, ${after.id}::uuid)`
+        : sql`true`;
+    const { rows } = await sql<ListedRow>`/* service */ ${sql.raw(selectRow(queue, at))}
+      where ${sql.raw(where)} and ${isOwnedBy(queue, owner)} and ${isLater}
+      order by ${sql.raw(`${at} ${direction}, q.id ${direction}`)} limit ${limit - found.length}`.execute(db);
+    found.push(...rows.map(hideContentOf));
+    if (found.length === limit) break;
   }
   return found;
 }
@@ -123,9 +152,13 @@ export interface ExplainedRow extends OperatedRow {
 }
 
 export async function explainQueueRow(db: AnyDb, queue: Queue, id: string): Promise<ExplainedRow | undefined> {
-  const { rows } = await sql<OperatedRow>`/* service */ ${sql.raw(selectRow(queue))} where q.id = ${id}`.execute(db);
-  const [row] = rows;
-  return row && { ...row, why: await explain(db, queue, row) };
+  const { rows } = await sql<ListedRow>`/* service */ ${sql.raw(selectRow(queue))} where q.id = ${id}`.execute(db);
+  const [found] = rows;
+  if (found === undefined) return undefined;
+  const { at: _, ...row } = found;
+  const shown = hideContentOf(row);
+  // Rows with the same key are counted, so it must be the key itself.
+  return { ...shown, why: await explain(db, queue, { ...shown, key: row.key }) };
 }
 
 async function explain(db: AnyDb, queue: Queue, row: OperatedRow): Promise<string[]> {
@@ -238,11 +271,20 @@ const retryBatchSize = 1_000;
 // Smaller, because each row may have a few statements of its feature.
 const cancelBatchSize = 100;
 
-/** Makes dead-lettered rows due again and returns how many. Rows that fail again meanwhile are not retried twice. */
-export async function retryQueueRows(db: AnyDb, queue: Queue, filter: RetryFilter, onBatch: OnBatch): Promise<number> {
+/**
+ * Makes dead-lettered rows due again, at most `max`, and returns how many. Rows that fail again meanwhile are not retried
+ * twice.
+ */
+export async function retryQueueRows(
+  db: AnyDb,
+  queue: Queue,
+  filter: RetryFilter,
+  onBatch: OnBatch,
+  max = Number.POSITIVE_INFINITY,
+): Promise<number> {
   if (queue.byHand?.retry !== true) throw new NotByHand(queue.byHand?.retry ?? cannotRetry);
   const before = await readTime(db);
-  const retryBatch = () =>
+  const retryBatch = (size: number) =>
     transaction(db, async (db) => {
       const { numAffectedRows } = await sql`/* service */ update ${sql.table(queue.name)}
         set due_at = clock_timestamp(), failed_at = null, failures = 0, crash_count = 0
@@ -251,33 +293,37 @@ export async function retryQueueRows(db: AnyDb, queue: Queue, filter: RetryFilte
             and ${isOwnedBy(queue, filter.owner)}
             and ${filter.ids === undefined ? sql`true` : sql`q.id = any(${filter.ids}::uuid[])`}
             and ${filter.since === undefined ? sql`true` : sql`q.failed_at >= ${filter.since}`}
-          limit ${retryBatchSize} for update skip locked)`.execute(db);
+          limit ${size} for update skip locked)`.execute(db);
       const count = Number(numAffectedRows ?? 0);
       if (count > 0) await onBatch(db, count);
       return count;
     });
   let retried = 0;
-  for (;;) {
-    const count = await retryBatch();
+  while (retried < max) {
+    const size = Math.min(retryBatchSize, max - retried);
+    const count = await retryBatch(size);
     retried += count;
-    if (count < retryBatchSize) return retried;
+    if (count < size) break;
   }
+  return retried;
 }
 
 export interface Cancelled {
   readonly cancelled: number;
+  /** More rows were waiting than the maximum. */
+  readonly hasMore: boolean;
   /** Rows that were running, and were left alone. */
   readonly running: readonly string[];
 }
 
 /**
  * Dead-letters waiting rows, as if their last retry had failed: `onDeadLetter` ends what depends on them. Either the
- * rows with these ids or all of the owner's.
+ * rows with these ids or the owner's: all of them, or at most `max`.
  */
 export async function cancelQueueRows(
   db: AnyDb,
   queue: Queue,
-  which: { readonly ids: readonly string[] } | { readonly owner: string },
+  which: { readonly ids: readonly string[] } | { readonly owner: string; readonly max?: number },
   reason: string,
   onBatch: OnBatch,
 ): Promise<Cancelled> {
@@ -286,7 +332,9 @@ export async function cancelQueueRows(
   const table = sql.table(queue.name);
   const isOneOf = 'ids' in which ? sql`q.id = any(${which.ids}::uuid[])` : isOwnedBy(queue, which.owner);
   // Work that is queued after the command has started is left, so a busy owner does not keep the command running.
-  let left = await countWaiting(db, queue, isOneOf);
+  const waiting = await countWaiting(db, queue, isOneOf);
+  const { max = Number.POSITIVE_INFINITY } = 'owner' in which ? which : {};
+  let left = Math.min(waiting, max);
   const cancelBatch = () =>
     transaction(db, async (db) => {
       const { rows } = await sql<QueueRow>`/* service */ select ${sql.raw(claimedColumnsOf(queue))} from ${table}
@@ -308,7 +356,7 @@ export async function cancelQueueRows(
   }
   const { rows } = await sql<{ id: string }>`/* service */ select q.id from ${table} q
     where q.claimed_slot is not null and ${isOneOf}`.execute(db);
-  return { cancelled, running: rows.map(({ id }) => id) };
+  return { cancelled, hasMore: waiting > max && cancelled === max, running: rows.map(({ id }) => id) };
 }
 
 async function countWaiting(db: AnyDb, queue: Queue, isOneOf: RawBuilder<unknown>): Promise<number> {
