@@ -24,6 +24,8 @@ import { listFigures, listRatios, medianOf, ratioOf, runBlocks } from './lib/blo
 
 const rateBar = 15_000;
 const apiCpuBar = 15;
+const storeBar = 0.33;
+const postgresCpuBar = 17;
 const flatBar = 2;
 /** The number of distinct users in the measured app. */
 const activeUsers = 20_000;
@@ -80,6 +82,14 @@ export const ingest: Bench = async (options) => {
         {
           bar: `the API process uses <= ${apiCpuBar} µs of CPU time per event`,
           met: rates.api_cpu_us_per_event <= apiCpuBar,
+        },
+        {
+          bar: `the store alone reaches >= ${storeBar} of the rate of a bare copy of the same rows`,
+          met: rates.store_ratio >= storeBar,
+        },
+        {
+          bar: `PostgreSQL uses <= ${postgresCpuBar} µs of CPU time per event that is stored`,
+          met: rates.store_postgres_cpu_us_per_event <= postgresCpuBar,
         },
         { bar: 'every accepted event is stored, once', met: rates.stored === rates.accepted },
         { bar: 'the counts equal a recount', met: rates.miscounted === 0 && counting.miscounted === 0 },

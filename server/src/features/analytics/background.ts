@@ -16,6 +16,7 @@ import {
   removeOldEvents,
   removeOldIds,
   removeOldSizes,
+  summarizeIds,
 } from './store/removal.ts';
 
 const minuteMs = 60_000;
@@ -43,12 +44,19 @@ export const analyticsJobs: Job[] = [
     everyMs: 10 * minuteMs,
     run: async (db, now) => removeOld(db, await findEarlier(db, now)),
   },
+  { name: 'summarize ids of analytics events', everyMs: 60 * minuteMs, run: summarizePart },
   {
     name: 'remove analytics of deleted apps',
     everyMs: minuteMs,
     run: async (db, now) => removeDeleted(db, await findEarlier(db, now)),
   },
 ];
+
+/** A part that is left out because of a vacuum is reached a week later. */
+async function summarizePart(db: Db, now: Date): Promise<number> {
+  await summarizeIds(db, now);
+  return 0; // nothing left to do
+}
 
 async function createDays(db: Db, now: Date): Promise<number> {
   await createPartitions(db, now, new Date(now.getTime() + daysAhead * dayMs));
@@ -62,13 +70,13 @@ export async function removeOld(db: Db, now: Date, size = runSize): Promise<numb
   const failures = collectFailures();
   const removals = [
     () => removeOldEvents(db, before, rowsPerPiece),
-    () => removeOldIds(db, before, rowsPerPiece),
     () => removeOldSizes(db, before, rowsPerPiece),
     () => removeOldUsers(db, before, rowsPerPiece),
     () => removeOldCounts(db, before, rowsPerPiece, now),
   ];
   let removed = 0;
   for (const remove of removals) removed += await failures.catch(() => repeat(remove, size));
+  removed += await failures.catch(() => removeOldIds(db, before));
   removed += await failures.catch(() => dropPartitions(db, before, size)); // last, because it may wait
   failures.rethrow();
   return removed;

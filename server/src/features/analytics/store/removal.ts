@@ -1,5 +1,7 @@
 // The statements that create partitions for new events and remove old events, piece by piece.
 import { sql } from 'kysely';
+import { purge } from '../../../kit/background/purge.ts';
+import { planForIds } from '../../../kit/background/queues/queue.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { isLockOrStatementTimeout } from '../../../kit/db/failures.ts';
 import type { Db } from '../../../tables.ts';
@@ -60,12 +62,37 @@ export async function removeOldEvents(db: Db, before: Date, limit: number): Prom
   return rows[0]?.removed ?? 0;
 }
 
-export const removeOldIds = async (db: Db, before: Date, limit: number): Promise<number> =>
-  countRows(
-    await sql`/* service */ delete from analytics_event_ids where (app_id, event_id) in (
-      select app_id, event_id from analytics_event_ids where day < ${toDay(before)}::date
-      limit ${limit} for update skip locked)`.execute(db),
-  );
+/** The index of days finds pages, so each batch reads the pages of earlier batches again. */
+const idsPerBatch = 50_000;
+
+/** Removes ids for at most about a second. */
+export const removeOldIds = (db: Db, before: Date): Promise<number> =>
+  transaction(db, async (db) => {
+    // With statistics from before the last removal, the planner would scan the whole table for what is gone.
+    await sql`select ${sql.raw(planForIds)}`.execute(db);
+    return purge(db, {
+      table: 'analytics_event_ids',
+      where: sql`day < ${toDay(before)}::date`,
+      batchSize: idsPerBatch,
+    });
+  });
+
+const summaryParts = 7 * 24;
+
+/**
+ * Summarizes a part of the ids' index of days again, so the removal of old ids does not read pages that once had some.
+ * Called every hour, it reaches the whole index once a week. Returns false if the table is being vacuumed.
+ */
+export async function summarizeIds(db: Db, now: Date, parts = summaryParts): Promise<boolean> {
+  const part = Math.floor(now.getTime() / 3_600_000) % parts;
+  try {
+    await sql`select summarize_analytics_ids(${part}::integer, ${parts}::integer)`.execute(db);
+    return true;
+  } catch (error) {
+    if (isLockOrStatementTimeout(error)) return false;
+    throw error;
+  }
+}
 
 /** Ends counting events of days before this time, which can't be read any more. */
 export const removeOldSizes = async (db: Db, before: Date, limit: number): Promise<number> =>
