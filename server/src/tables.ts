@@ -876,6 +876,7 @@ export interface Tables {
     webhook_id: string;
     app_id: string;
     deleted_date: Generated<Date>;
+    workspace_id: string | null;
   };
   deployments: {
     workspace_id: string;
@@ -1241,7 +1242,7 @@ export interface Tables {
   };
   storage_changes: {
     workspace_id: string;
-    kind: 'records' | 'files' | 'archives' | 'analytics' | 'answers';
+    kind: 'records' | 'files' | 'archives' | 'analytics' | 'answers' | 'deliveries';
     bytes: number;
   };
   storage_usage: {
@@ -1252,6 +1253,7 @@ export interface Tables {
     recounted_at: Date;
     analytics_bytes: Generated<number>;
     answers_bytes: Generated<number>;
+    deliveries_bytes: Generated<number>;
   };
   test_evidence: {
     execution_id: string;
@@ -1356,6 +1358,7 @@ export interface Tables {
     workspace_id: string;
     event_id: string;
     body: string;
+    deliveries: number | null;
   };
   webhook_deliveries: {
     id: string;
@@ -1384,6 +1387,7 @@ export interface Tables {
     last_error: string | null;
     failed_at: Date | null;
     changed_in: string | null;
+    size_bytes: Generated<number>;
   };
   webhook_sequences: {
     workspace_id: string;

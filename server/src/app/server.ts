@@ -9,6 +9,7 @@ import type { Route } from '../core/auth/route.ts';
 import type { Operation } from '../kit/http/operation.ts';
 import { createServer, type RequestOutcome, type ServerOptions } from '../kit/http/server.ts';
 import { describeError, type Log } from '../kit/log.ts';
+import type { Db } from '../tables.ts';
 import type { Shared } from './features.ts';
 
 interface ServerDeps extends Shared, Pick<ServerOptions, 'otherRequests'> {
@@ -40,6 +41,7 @@ export function createApiServer(config: Config, routes: readonly Route[], deps: 
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
     crossOrigin: appOrigins,
+    hasAnswerSpace: (db, workspaceId, bytes, now) => deps.storage.hasSpace(db as Db, workspaceId, bytes, now),
     otherRequests: deps.otherRequests,
     isHttps: deps.isHttps,
     looksUpCaller,

@@ -125,6 +125,7 @@ export const commonHeaders: readonly string[] = [
   'x-frame-options',
   'x-ignored-fields',
   'x-request-id',
+  'x-warning', // of any operation with an Idempotency-Key: an answer may not be stored
 ];
 
 const refer = (names: readonly string[]): JsonSchema =>

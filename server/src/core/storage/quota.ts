@@ -9,12 +9,15 @@
 //   up to 400 MB (80 %)          60 s
 //   above                         5 s
 //
+// A change of a record that does not grow adds nothing, unless a webhook is sent it (delivered.ts).
+//
 // If the quota is full, the oldest revisions of the workspace's apps are given up (history.ts).
 import { LatestMap } from '../../kit/latest-map.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { DataAccess, WorkspaceAccess } from '../auth/proofs.ts';
 import { isOutsider } from '../auth/request/caller.ts';
+import { createDelivered, type StoredEvents } from './delivered.ts';
 import { freeHistory } from './history.ts';
 import { readStorageUsage, type StorageUsage } from './usage.ts';
 
@@ -25,6 +28,10 @@ export interface StorageQuota {
    * that must leave room for other data.
    */
   admit(db: Db, access: StorageAccess, bytes: number, now: Date, share?: number): Promise<void> | undefined;
+  /** Does the same for events of an app's records, if one of its webhooks is sent them. */
+  admitEvents(db: Db, access: StorageAccess, events: StoredEvents, now: Date): Promise<void> | undefined;
+  /** Returns false instead of refusing. No revision is removed to make space. */
+  hasSpace(db: Db, workspaceId: string, bytes: number, now: Date): Promise<boolean> | boolean;
 }
 
 type StorageAccess = Pick<WorkspaceAccess | DataAccess, 'workspace_id' | 'caller'>;
@@ -87,14 +94,33 @@ export function createStorageQuota(): StorageQuota {
     keep(access.workspace_id, usage, bytes, now);
   };
 
+  const admitKnown = (workspaceId: string, bytes: number, now: Date, share: number): boolean => {
+    const known = knownUsages.get(workspaceId);
+    if (known === undefined || !isEnough(known, bytes, now, share)) return false;
+    known.used += bytes;
+    return true;
+  };
+  const delivered = createDelivered(maxKnown);
+
   return {
     admit(db, access, bytes, now, share = 1) {
-      if (bytes <= 0) return undefined;
-      const known = knownUsages.get(access.workspace_id);
-      if (known === undefined || !isEnough(known, bytes, now, share))
-        return readAndAdmit(db, access, bytes, share, now);
-      known.used += bytes;
-      return undefined;
+      if (bytes <= 0 || admitKnown(access.workspace_id, bytes, now, share)) return undefined;
+      return readAndAdmit(db, access, bytes, share, now);
+    },
+    async hasSpace(db, workspaceId, bytes, now) {
+      if (admitKnown(workspaceId, bytes, now, 1)) return true;
+      const usage = await readStorageUsage(db, workspaceId);
+      const isFree = usage.quota_bytes === null || usage.used_bytes + bytes <= usage.quota_bytes;
+      keep(workspaceId, usage, isFree ? bytes : 0, now);
+      return isFree;
+    },
+    // While there is space, events count as if a webhook was sent them. What is read next corrects that.
+    admitEvents(db, access, events, now) {
+      if (events.bytes <= 0 || admitKnown(access.workspace_id, events.bytes, now, 1)) return undefined;
+      if (delivered.isKnownToBeNone(events, now)) return undefined;
+      return delivered.read(db, access, events, now).then((isDelivered) => {
+        if (isDelivered) return readAndAdmit(db, access, events.bytes, 1, now);
+      });
     },
   };
 }

@@ -7,7 +7,7 @@ import { readStorageUsage, type StorageKind } from './usage.ts';
 
 const intervalMs = 7 * 24 * 60 * 60 * 1000;
 const workspacesPerRun = 20;
-const recordsPerBatch = 20_000;
+const rowsPerBatch = 20_000;
 
 /** Counted minus stored bytes, by kind. Always zero unless there is a bug. */
 export type StorageDrift = { readonly workspace_id: string } & Readonly<Record<StorageKind, number>>;
@@ -51,6 +51,8 @@ export function recountWorkspace(db: Db, workspaceId: string): Promise<StorageDr
         archives: counted.archives_bytes - (await sumArchives(db, workspaceId)),
         analytics: counted.analytics_bytes - (await sumAnalytics(db, workspaceId)),
         answers: counted.answers_bytes - (await sumAnswers(db, workspaceId)),
+        deliveries:
+          counted.deliveries_bytes - (await sumBodies(db, workspaceId)) - (await sumDeliveries(db, workspaceId)),
       };
       const differences = Object.entries(drift).filter(([, bytes]) => bytes !== 0);
       if (differences.length === 0) return undefined;
@@ -60,26 +62,66 @@ export function recountWorkspace(db: Db, workspaceId: string): Promise<StorageDr
     });
 }
 
+const noId = '00000000-0000-0000-0000-000000000000';
+
+interface Batch {
+  readonly bytes: number;
+  /** The last row of the batch. Null if there was none. */
+  readonly last: string | null;
+}
+
 /** Sums in batches, to stay within the time limit for statements. */
-async function sumRecords(db: Db, workspaceId: string): Promise<number> {
-  const apps = await db.selectFrom('apps').where('workspace_id', '=', workspaceId).select('id').execute();
+async function sumBatches(sumAfter: (last: string) => Promise<Batch>, first: string): Promise<number> {
   let sum = 0;
-  for (const app of apps) {
-    let last: string | null = '00000000-0000-0000-0000-000000000000';
-    while (last !== null) {
-      const batch: { bytes: number; last: string | null } = await sumRecordBatch(db, app.id, last);
-      sum += batch.bytes;
-      last = batch.last;
-    }
+  for (let last: string | null = first; last !== null; ) {
+    const batch: Batch = await sumAfter(last);
+    sum += batch.bytes;
+    last = batch.last;
   }
   return sum;
 }
 
-async function sumRecordBatch(db: Db, appId: string, after: string): Promise<{ bytes: number; last: string | null }> {
-  const { rows } = await sql<{ bytes: number; last: string | null }>`
+async function sumRecords(db: Db, workspaceId: string): Promise<number> {
+  const apps = await db.selectFrom('apps').where('workspace_id', '=', workspaceId).select('id').execute();
+  let sum = 0;
+  for (const app of apps) sum += await sumBatches((last) => sumRecordBatch(db, app.id, last), noId);
+  return sum;
+}
+
+async function sumRecordBatch(db: Db, appId: string, after: string): Promise<Batch> {
+  const { rows } = await sql<Batch>`
     select coalesce(sum(size_bytes), 0) as bytes, (array_agg(id order by id desc))[1] as last from (
       select id, size_bytes from entity_records where app_id = ${appId} and id > ${after}
-      order by id limit ${recordsPerBatch}) batch`.execute(db);
+      order by id limit ${rowsPerBatch}) batch`.execute(db);
+  return rows[0] ?? { bytes: 0, last: null };
+}
+
+const sumBodies = (db: Db, workspaceId: string): Promise<number> =>
+  sumBatches(async (after) => {
+    const { rows } = await sql<Batch>`
+      select coalesce(sum(150 + octet_length(body)) filter (where deliveries is not null), 0) as bytes,
+        (array_agg(event_id order by event_id desc))[1] as last from (
+        select event_id, body, deliveries from webhook_bodies
+        where workspace_id = ${workspaceId} and event_id > ${after} order by event_id limit ${rowsPerBatch}) batch`.execute(
+      db,
+    );
+    return rows[0] ?? { bytes: 0, last: null };
+  }, noId);
+
+async function sumDeliveries(db: Db, workspaceId: string): Promise<number> {
+  const { rows: webhooks } = await sql<{ id: string }>`select id from webhooks where workspace_id = ${workspaceId}
+    union select webhook_id from deleted_webhooks where workspace_id = ${workspaceId}`.execute(db);
+  let sum = 0;
+  for (const { id } of webhooks) sum += await sumBatches((last) => sumDeliveryBatch(db, workspaceId, id, last), '0');
+  return sum;
+}
+
+async function sumDeliveryBatch(db: Db, workspaceId: string, webhookId: string, after: string): Promise<Batch> {
+  const { rows } = await sql<Batch>`
+    select coalesce(sum(size_bytes), 0) as bytes, max(sequence)::text as last from (
+      select sequence, size_bytes from webhook_deliveries
+      where workspace_id = ${workspaceId} and webhook_id = ${webhookId} and sequence > ${after}
+      order by sequence limit ${rowsPerBatch}) batch`.execute(db);
   return rows[0] ?? { bytes: 0, last: null };
 }
 

@@ -47,6 +47,8 @@ export const tenantTables: Readonly<Record<string, StoredTable>> = {
   analytics_event_ids: { counted: 'analytics', payload: 'nothing', rowBytes: 120, countedBy: 'analytics_sizes' },
   analytics_users: { counted: 'analytics', payload: 'user_id', rowBytes: 300 },
   idempotency_keys: { counted: 'answers', payload: 'the answer as JSON', rowBytes: 250 },
+  webhook_bodies: { counted: 'deliveries', payload: 'the body', rowBytes: 150 },
+  webhook_deliveries: { counted: 'deliveries', payload: 'attempts after the first', rowBytes: 600 },
 
   // ---- bounded
   events: {
@@ -123,8 +125,6 @@ export const tenantTables: Readonly<Record<string, StoredTable>> = {
   },
 
   // ---- not counted yet
-  webhook_bodies: { notCounted: 'one per event and workspace with a webhook; 37 days' },
-  webhook_deliveries: { notCounted: 'one per event and webhook; 30 days' },
   workflow_runs: { notCounted: 'a run costs credits; 90 days' },
   workflow_steps: { notCounted: 'up to 16 KiB of input and output each; a run costs credits; 90 days' },
   workflow_versions: { notCounted: 'one per change of a definition' },

@@ -1,13 +1,13 @@
 // Defines how many bytes a workspace stores, by kind: records (including the trash), files (including published ones),
-// export archives, what analytics keeps and stored answers. stored-tables.ts says how each table is counted. Each change
-// appends a row to storage_changes in its own transaction, so a workspace's requests never wait for each other. A job
+// export archives, what analytics keeps, stored answers and the logs of webhooks. stored-tables.ts says how each table is
+// counted. Each change appends a row to storage_changes in its own transaction, so a workspace's requests never wait for each other. A job
 // merges these rows into storage_usage. The usage is the sum of both tables.
 import { sql } from 'kysely';
 import { prepared } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { type Plan, storageQuotas } from '../auth/plans.ts';
 
-export const storageKinds = ['records', 'files', 'archives', 'analytics', 'answers'] as const;
+export const storageKinds = ['records', 'files', 'archives', 'analytics', 'answers', 'deliveries'] as const;
 export type StorageKind = (typeof storageKinds)[number];
 
 type StoredBytes = Readonly<Record<`${StorageKind}_bytes`, number>>;

@@ -458,6 +458,7 @@ export interface DeliveryRow {
   readonly due_at: Date | null;
   readonly claimed_slot: number | null;
   readonly concurrency_key: string;
+  readonly size_bytes: number;
 }
 
 export const presentDelivery = (delivery: Omit<DeliveryRow, 'attempts'>): z.input<typeof Delivery> => ({

@@ -40,6 +40,7 @@ export interface DeliveryUpdate {
     | 'last_status_code'
     | 'delivered_at'
     | 'concurrency_key'
+    | 'size_bytes'
   >;
   readonly runAgainInMs?: number;
 }
@@ -55,7 +56,14 @@ export const attemptColumns = {
   last_status_code: 'integer',
   delivered_at: 'timestamptz',
   concurrency_key: 'text',
+  size_bytes: 'integer',
 } as const;
+
+/** What a delivery counts towards the workspace's storage, with a first attempt that takes `firstAttempt`. */
+const countedBytes = { row: 600, firstAttempt: 200 };
+
+const measureAttempts = (attempts: DeliveryRow['attempts']): number =>
+  countedBytes.row + Math.max(0, Buffer.byteLength(JSON.stringify(attempts)) - countedBytes.firstAttempt);
 
 export function applyAttempt(delivery: DeliveryRow, attempt: DeliveryAttempt, now: Date): DeliveryUpdate {
   const { ok, attempted_at, duration_ms, status_code, error_type, response_body } = attempt;
@@ -69,13 +77,15 @@ export function applyAttempt(delivery: DeliveryRow, attempt: DeliveryAttempt, no
     response_body: ok ? null : response_body,
     kind: delivery.kind,
   };
+  const attempts = [...delivery.attempts, entry].slice(-maxAttemptsKept);
   const common = {
     kind: 'scheduled',
     scheduled_attempts: delivery.scheduled_attempts + (delivery.kind === 'manual' ? 0 : 1),
     resume_at: null,
     failure_counted: delivery.failure_counted || !ok,
     attempts_made: number,
-    attempts: [...delivery.attempts, entry].slice(-maxAttemptsKept),
+    attempts,
+    size_bytes: measureAttempts(attempts),
     last_status_code: status_code,
     delivered_at: ok ? attempted_at : delivery.delivered_at,
     concurrency_key: delivery.concurrency_key,

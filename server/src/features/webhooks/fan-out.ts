@@ -84,9 +84,11 @@ function fanOut(events: readonly WebhookEvent[], webhooks: readonly SubscribedWe
       .filter((webhook) => isSubscribed(webhook, event))
       .map((webhook): NewDelivery => ({ id: newId(), webhook, event, concurrency_key: concurrencyKeyOf(webhook) })),
   );
-  const delivered = new Set(deliveries.map(({ event }) => event));
-  const bodies = events
-    .filter((event) => delivered.has(event))
-    .map((event) => ({ workspace_id: event.payload.workspace_id, event_id: event.id, body: bodyOf(event) }));
+  const byEvent = Map.groupBy(deliveries, ({ event }) => event.id);
+  const bodies = events.flatMap((event) => {
+    const { length } = byEvent.get(event.id) ?? [];
+    const { workspace_id } = event.payload;
+    return length === 0 ? [] : [{ workspace_id, event_id: event.id, body: bodyOf(event), deliveries: length }];
+  });
   return { deliveries, bodies };
 }

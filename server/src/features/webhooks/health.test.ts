@@ -111,6 +111,7 @@ const delivery: DeliveryRow = {
   due_at: at(0),
   claimed_slot: 1,
   concurrency_key: 'workspace host',
+  size_bytes: 600,
 };
 const made: Made = {
   ok: false,

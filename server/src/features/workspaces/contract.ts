@@ -67,7 +67,7 @@ const fields = {
 
 const Storage = described(
   answer('Storage', {
-    used_bytes: described(count, 'The total number of bytes that the workspace stores.', 56600512),
+    used_bytes: described(count, 'The total number of bytes that the workspace stores.', 57714624),
     quota_bytes: described(count.nullable(), 'The storage quota in bytes; null means unlimited.', 20000000000),
     records_bytes: described(count, 'The bytes of record data as JSON, including records in the trash.', 31457280),
     files_bytes: described(
@@ -82,6 +82,11 @@ const Storage = described(
       8388608,
     ),
     answers_bytes: described(count, 'The bytes of answers that are stored for an `Idempotency-Key`.', 65536),
+    deliveries_bytes: described(
+      count,
+      'The bytes of the delivery logs of webhooks, and of what they deliver.',
+      1048576,
+    ),
   }),
   'The storage that the workspace uses.',
 );

@@ -193,7 +193,7 @@ describe('the count of stored bytes', () => {
       world.clock.aheadMs -= 8 * dayMs;
     }
     expect(reported).toEqual([
-      { workspace_id: place.workspace, records: 7, files: -50, archives: 0, analytics: 0, answers: 0 },
+      { workspace_id: place.workspace, records: 7, files: -50, archives: 0, analytics: 0, answers: 0, deliveries: 0 },
     ]);
     await expectExact(place);
   });
@@ -268,6 +268,7 @@ describe('the storage quota', () => {
       archives_bytes: 0,
       analytics_bytes: 0,
       answers_bytes: 0,
+      deliveries_bytes: 0,
     });
   });
 

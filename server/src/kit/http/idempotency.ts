@@ -13,14 +13,14 @@ import { ValidationError } from './faults.ts';
 const retentionMs = 24 * 60 * 60 * 1000;
 /** The row of a key without its answer, and its entries in indexes. */
 const rowBytes = 250;
-/** A larger answer is read again instead, if its operation can do that. */
+/** Of a larger answer, only what it takes to read it again is stored, if its operation can do that. */
 export const maxStoredAnswerBytes = 64 * 1024;
 export const idempotencyKeyForm = /^[A-Za-z0-9_.:-]{1,200}$/;
 
 export interface StoredAnswer {
   readonly status: number;
   readonly body: unknown;
-  /** The body is what the operation needs to read its answer again. */
+  /** The body is what the operation needs to read its answer again. Null: the answer was not stored. */
   readonly is_reread: boolean;
   /** The notes as headers, such as `X-Truncated`, because a repeat must not claim more than the first answer did. */
   readonly headers: Readonly<Record<string, string>>;
@@ -146,6 +146,16 @@ export const idempotencyConflict = () =>
     },
   );
 
+export const answerNotStored = () =>
+  new Problem(
+    'conflict',
+    'answer_not_stored',
+    'The first request with this Idempotency-Key succeeded, but its answer was not stored. Read what it created or changed. For another change, use a new key.',
+    {
+      retrySafe: false,
+    },
+  );
+
 export const idempotencyInProgress = () =>
   new Problem(
     'conflict',
@@ -157,6 +167,7 @@ export const idempotencyInProgress = () =>
   );
 
 export const idempotencyRefusals = [
+  { status: 409, code: 'answer_not_stored' },
   { status: 409, code: 'idempotency_conflict' },
   { status: 409, code: 'idempotency_in_progress' },
 ] as const;

@@ -20,7 +20,7 @@ import { chooseRequestId, Exchange } from './exchange.ts';
 import { listParamNames, type Operation } from './operation.ts';
 import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './request/cross-origin.ts';
 import { checkHeaders, discardBody, findHostFault, hasUnreadBody, receiveBody } from './request/receive.ts';
-import { runOperation } from './request/run-operation.ts';
+import { type AnswerSpace, runOperation } from './request/run-operation.ts';
 import { createTurns, inTurn, nameOwner, type Turns, waitToReceive, waitToRun } from './request/turn.ts';
 import { createValidator } from './request/validate.ts';
 import { answerMalformedRequest, emptySegment, type OnError, sendError, unmatchedProblem } from './response/errors.ts';
@@ -47,6 +47,8 @@ export interface ServerOptions {
   readonly guardQuery: (operation: Operation) => readonly string[];
   /** Whether a worker is running, for operations that need one. */
   readonly isWorkerSeen: () => Promise<boolean>;
+  /** Whether a workspace has space to store the answer to a request with an Idempotency-Key. Default: it always has. */
+  readonly hasAnswerSpace?: AnswerSpace;
   /** Which operations web pages from other origins may call. Default: none. */
   readonly crossOrigin?: CrossOrigin;
   /**
@@ -208,7 +210,7 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
     exchange.now = options.clock.now(); // receiving the body may have taken a while
     const input = validate(exchange);
     if (operation.needsWorker && !(await options.isWorkerSeen())) exchange.warnings.push('no_worker_seen');
-    const result = await runOperation(db, exchange.access, exchange, input);
+    const result = await runOperation(db, exchange, input, options.hasAnswerSpace ?? (() => true));
     return hold(() => send(exchange, result, input.ignored));
   };
   return {

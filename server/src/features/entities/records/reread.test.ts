@@ -2,6 +2,7 @@
 // again (docs/api/conventions.md#large-answers).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { define, manual } from '../../../../test/support/workflows.ts';
 import { startWorld } from '../../../../test/support/world.ts';
 import { recountWorkspace } from '../../../core/storage/recount.ts';
 import { readStorageUsage } from '../../../core/storage/usage.ts';
@@ -100,6 +101,46 @@ describe('an answer above 64 KiB', () => {
     const again = await create();
     expect(again.body).toEqual(Array.from({ length: 20 }, () => null));
     expect(again.headers['x-partial-result']?.split(',')).toHaveLength(20);
+  });
+});
+
+describe('an answer that is not stored', () => {
+  const notStored = {
+    status: 409,
+    body: { code: 'answer_not_stored', retry_safe: false },
+  };
+
+  it('because it is large and cannot be read again is announced, and a repeat changes nothing', async () => {
+    const { workspace, call, app } = await newPlace();
+    await world.db.updateTable('workspaces').set({ plan: 'pro' }).where('id', '=', workspace).execute();
+    const tasks = Array.from({ length: 40 }, (_, n) => ({ [`step${n}`]: { set: { text: 'x'.repeat(2_000) } } }));
+    const create = () => call('POST', 'workflows', { name: 'Large', trigger: manual, definition: define(tasks) }, 'k1');
+    const first = await create();
+    expect(first).toMatchObject({ status: 200, headers: { 'x-warning': 'answer_not_stored' } });
+    expect(Buffer.byteLength(first.text)).toBeGreaterThan(64 * 1024);
+    expect((await measureKeys(workspace)).stored).toBeLessThan(400);
+    const again = await create();
+    expect(again).toMatchObject(notStored);
+    expect(again.headers).not.toHaveProperty('idempotent-replayed');
+    const workflows = world.db.selectFrom('workflows').where('app_id', '=', app.id).select('id');
+    expect(await workflows.execute()).toHaveLength(1);
+  });
+
+  it('because the storage quota is full is announced, and what a full workspace may do is done', async () => {
+    const { workspace, call, usage } = await newPlace();
+    for (const code of ['a', 'b']) await call('POST', 'entities/Note', { code });
+    await world.db.updateTable('workspaces').set({ storage_quota_bytes: 1 }).where('id', '=', workspace).execute();
+    world.clock.aheadMs += 61_000; // what this process has read expires
+    const remove = () => call('DELETE', 'entities/Note', { query: { code: 'a' } }, 'k1');
+    expect(await remove()).toMatchObject({ status: 200, headers: { 'x-warning': 'answer_not_stored' } });
+    const { answers_bytes } = await usage();
+    expect(answers_bytes).toBeLessThan(400);
+    await call('POST', 'entities/Note', { code: 'a' });
+    expect(await remove()).toMatchObject(notStored);
+    expect((await usage()).answers_bytes).toBe(answers_bytes);
+    expect((await call('GET', 'entities/Note/count')).body.count).toBe(1);
+    expect(await recountWorkspace(db, workspace)).toBeUndefined();
+    world.clock.aheadMs = 0;
   });
 });
 

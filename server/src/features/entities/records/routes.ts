@@ -321,7 +321,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     audits,
     repeat: 'safe',
     answers: { 200: EntityRecord },
-    refusals: [recordNotFound, uniqueConflict],
+    refusals: [recordNotFound, uniqueConflict, quotaExceeded],
     handle: ({ db, access, params, now }) => restoreRecord(db, deps, access, params.entity_id, now),
   }),
   route({

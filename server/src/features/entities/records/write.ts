@@ -1,5 +1,6 @@
 // Stores a change to records. The record, its keys and its event are stored together or not at all.
 import { audit } from '../../../core/audit/audit.ts';
+import type { StoredEvents } from '../../../core/storage/delivered.ts';
 import type { StorageQuota } from '../../../core/storage/quota.ts';
 import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
@@ -72,6 +73,8 @@ export async function persist<T>(
   await refuseDuplicatesDuringBuild(db, access, writes);
   const admitting = storage.admit(db, access, sumGrownBytes(writes), now);
   if (admitting !== undefined) await admitting;
+  const admittingEvents = storage.admitEvents(db, access, measureEvents(access, writes), now);
+  if (admittingEvents !== undefined) await admittingEvents;
   try {
     const result = await work(db);
     events.published(db);
@@ -82,6 +85,17 @@ export async function persist<T>(
     // The detail contains the key's name, such as `unique(shop,number)#7`.
     throw uniqueConflict(/unique\(([\w,]*)\)/.exec(detail)?.[1]?.split(',') ?? []);
   }
+}
+
+/** A body and a delivery, without the body's text (core/storage/stored-tables.ts). */
+const deliveryBytes = 750;
+
+/** What webhooks store of these changes. Deletions are left out, because they are never refused. */
+function measureEvents({ app, entity }: RecordAccess | BuilderAccess, writes: readonly RecordWrite[]): StoredEvents {
+  const events = writes.map(({ event }) => event).filter(({ name }) => name !== 'entity.deleted');
+  const names = [...new Set(events.map(({ name }) => name))];
+  const bytes = events.reduce((sum, { payload }) => sum + deliveryBytes + payload.length, 0);
+  return { app_id: app.id, entity_name: entity.name, names, bytes };
 }
 
 /** While a unique key is being built, some records have no key row yet, so their data is compared instead. */

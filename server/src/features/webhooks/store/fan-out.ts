@@ -23,6 +23,8 @@ export interface NewBody {
   readonly workspace_id: string;
   readonly event_id: string;
   readonly body: string;
+  /** The number of deliveries that have this body. */
+  readonly deliveries: number;
 }
 
 export interface NewDelivery {
@@ -63,15 +65,16 @@ export async function insertDeliveries(
       bodies.map((row) => row.workspace_id),
       bodies.map((row) => row.event_id),
       bodies.map((row) => row.body),
+      bodies.map((row) => row.deliveries),
     ),
   );
   await sendWithCommit(db, insertDeliveryRows.query(now, JSON.stringify(rows), [...count.keys()], [...count.values()]));
 }
 
-const insertBodyRows = prepared<object, [readonly string[], readonly string[], readonly string[]]>(
+const insertBodyRows = prepared<object, [readonly string[], readonly string[], readonly string[], readonly number[]]>(
   'insert webhook bodies',
-  `insert into webhook_bodies (workspace_id, event_id, body)
-   select * from unnest($1::uuid[], $2::uuid[], $3::text[])`,
+  `insert into webhook_bodies (workspace_id, event_id, body, deliveries)
+   select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[])`,
 );
 
 // `taken` reserves a sequence number for each of a webhook's new deliveries. Example: webhook A is at 17 and has 3 new

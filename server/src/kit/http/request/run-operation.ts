@@ -6,6 +6,7 @@ import { Answer, type Notes, toHeaders } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import {
   type AnswerText,
+  answerNotStored,
   hasStoredAnswer,
   type IdempotentRequest,
   idempotencyInProgress,
@@ -17,11 +18,19 @@ import {
 } from '../idempotency.ts';
 import type { Input } from './validate.ts';
 
-export function runOperation(db: AnyDb, access: unknown, exchange: Exchange, input: Input): Promise<Answer<unknown>> {
+/** Whether there is space to store an answer of `bytes` bytes in the caller's workspace. */
+export type AnswerSpace = (db: AnyDb, workspaceId: string, bytes: number, now: Date) => Promise<boolean> | boolean;
+
+export function runOperation(
+  db: AnyDb,
+  exchange: Exchange,
+  input: Input,
+  hasSpace: AnswerSpace,
+): Promise<Answer<unknown>> {
   const request = toIdempotentRequest(exchange, input);
   return request === undefined
-    ? runPlain(db, access, exchange, input)
-    : runIdempotent(db, access, exchange, input, request);
+    ? runPlain(db, exchange.access, exchange, input)
+    : runIdempotent(db, exchange, input, request, hasSpace);
 }
 
 /** An anonymous caller's key is ignored, because all anonymous callers would share it. */
@@ -54,32 +63,50 @@ async function runPlain(db: AnyDb, access: unknown, exchange: Exchange, input: I
 
 async function runIdempotent(
   db: AnyDb,
-  access: unknown,
   exchange: Exchange,
   input: Input,
   request: IdempotentRequest,
+  hasSpace: AnswerSpace,
 ): Promise<Answer<unknown>> {
-  const { operation } = exchange;
+  const { operation, access } = exchange;
   // A repeated request gets its stored response even if the precheck would now fail.
   const isReplay = operation.precheck !== undefined && (await hasStoredAnswer(db, request));
   const checked = isReplay ? undefined : await operation.precheck?.(toCall(db, access, exchange, input));
-  const toStored = ({ status, body, notes }: Answer<unknown>): AnswerText => {
-    const headers = toStoredHeaders(notes);
-    const text = JSON.stringify(withoutSecrets(body, operation.secretFields));
-    if (operation.reread === undefined || Buffer.byteLength(text) <= maxStoredAnswerBytes)
-      return { status, text, headers, is_reread: false };
-    return { status, text: JSON.stringify(operation.reread.keep(body)), headers, is_reread: true };
-  };
   const outcome = await runOnce(db, request, async (tx) => {
     if (isReplay) throw idempotencyInProgress(); // the stored response has just expired
     const answer = await handle(tx, access, exchange, input, checked);
-    return { result: answer, store: toStored(answer) };
+    return { result: answer, store: await chooseStored(tx, exchange, request, answer, hasSpace) };
   });
   if ('replayed' in outcome) return replay(db, access, exchange, input, outcome.replayed);
   const answer = await finish(db, exchange, outcome.result);
-  if (answer !== outcome.result && !operation.resume) await replaceStoredAnswer(db, request, toStored(answer));
+  if (answer !== outcome.result && !operation.resume)
+    await replaceStoredAnswer(db, request, await chooseStored(db, exchange, request, answer, hasSpace));
   return answer;
 }
+
+/**
+ * Returns the answer as it is stored, or what it takes to read a large one again, or nothing but the key: if a large
+ * one can't be read again, or the workspace has no space left. The caller gets a warning.
+ */
+async function chooseStored(
+  db: AnyDb,
+  { operation, warnings }: Exchange,
+  { workspaceId, now }: IdempotentRequest,
+  { status, body, notes }: Answer<unknown>,
+  hasSpace: AnswerSpace,
+): Promise<AnswerText> {
+  const headers = toStoredHeaders(notes);
+  const whole = JSON.stringify(withoutSecrets(body, operation.secretFields));
+  const is_reread = Buffer.byteLength(whole) > maxStoredAnswerBytes;
+  const text = is_reread ? operation.reread && JSON.stringify(operation.reread.keep(body)) : whole;
+  const bytes = Buffer.byteLength(text ?? '');
+  const isKept = operation.resume || workspaceId === null || (await hasSpace(db, workspaceId, bytes, now));
+  if (text !== undefined && bytes <= maxStoredAnswerBytes && isKept) return { status, text, headers, is_reread };
+  if (!warnings.includes(notStored)) warnings.push(notStored);
+  return { status, text: 'null', headers, is_reread: true };
+}
+
+const notStored = 'answer_not_stored';
 
 /** Cookies are left out: they contain a credential. They are the only headers with several values. */
 const toStoredHeaders = (notes: Notes): Record<string, string> =>
@@ -97,6 +124,7 @@ async function replay(
   { status, body, headers, is_reread }: StoredAnswer,
 ): Promise<Answer<unknown>> {
   const { operation, reply } = exchange;
+  if (is_reread && body === null) throw answerNotStored();
   reply.headers({ 'idempotent-replayed': 'true' });
   if (is_reread && operation.reread !== undefined) {
     const answer = await operation.reread.answer(toCall(db, access, exchange, input), body);
