@@ -21,6 +21,7 @@ import { call } from '../../server/test/support/client.ts';
 import type { AttackOptions, AttackReport } from './attacker.ts';
 import type { QuietCall } from './calls.ts';
 import { nowMs } from './clock.ts';
+import { longWorkflow } from './long-workflow.ts';
 import type { QuietOptions } from './quiet-caller.ts';
 import type { Arrival } from './receiver.ts';
 import {
@@ -213,7 +214,15 @@ async function prepareHostile(url: string, hostile: HostileWorkspace): Promise<H
     const talks = hostile.members.map((member) => succeed(url, 'POST', `/api/agents/${id}/conversations`, member, {}));
     agents.push({ id, conversations: (await Promise.all(talks)).map((talk) => talk.id) });
   }
-  return { ...hostile, agents };
+  return { ...hostile, agents, run: await startLongRun(url, hostile) };
+}
+
+async function startLongRun(url: string, { apps, admins }: HostileWorkspace): Promise<HostileWorkspace['run']> {
+  const [token = ''] = admins;
+  const path = `/api/apps/${apps[0]}/workflows`;
+  const { id } = await succeed(url, 'POST', path, token, longWorkflow);
+  const { run_id } = await succeed(url, 'POST', `${path}/${id}/run-now`, token, { input: {} });
+  return { workflow_id: id, run_id };
 }
 
 async function succeed(url: string, method: string, path: string, as: string, body: object) {

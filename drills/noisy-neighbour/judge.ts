@@ -38,10 +38,16 @@ export function latenciesWithin({ calls, arrivals }: Journals, stretches: readon
 export const countFailed = ({ calls }: Journals, stretch: Stretch): number =>
   calls.filter((call) => isWithin(call, [stretch]) && isFailed(call)).length;
 
+export const maxP95Ms: Readonly<Record<'call' | 'delivery', number>> = { call: 300, delivery: 1_000 };
+
+/** Lists the kinds whose 95th percentile is beyond the bar. */
+export const beyondBar = (beside: Latencies): string[] =>
+  Object.entries(beside).flatMap(([kind, ms]) => (ms <= maxP95Ms[kind === 'delivery' ? kind : 'call'] ? [] : kind));
+
 /**
  * Lists the kinds whose 95th percentile is more than twice the value without an attack and more than 30 ms above it.
  */
-export const beyondBar = (alone: Latencies, beside: Latencies): string[] =>
+export const findSlower = (alone: Latencies, beside: Latencies): string[] =>
   Object.entries(alone).flatMap(([kind, ms]) => (beside[kind as Kind] <= Math.max(2 * ms, ms + 30) ? [] : kind));
 
 /** Counts acknowledged changes whose delivery never arrived. */

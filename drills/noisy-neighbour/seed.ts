@@ -32,6 +32,10 @@ export interface HostileWorkspace {
   /** 250 KB records of the first app's entity Loose. */
   readonly largeRecords: readonly string[];
   readonly agents: readonly { readonly id: string; readonly conversations: readonly string[] }[];
+  /** A run of the first app that waits for a second a thousand times. */
+  readonly run: { readonly workflow_id: string; readonly run_id: string };
+  /** An app of another workspace of the attacker, whose storage is full, and the tokens of its members. */
+  readonly full: { readonly app_id: string; readonly tokens: readonly string[] };
   /** Well-formed tokens that do not exist. */
   readonly unknownTokens: readonly string[];
   readonly unknownIds: readonly string[];
@@ -117,10 +121,43 @@ export async function seedHostile(db: Db, config: Config, size: SeedSize, receiv
     apps: app_ids,
     largeRecords: await insertLargeRecords(db, first),
     agents: [],
+    run: { workflow_id: '', run_id: '' },
+    full: await seedFull(db, config, caller),
     unknownTokens: Array.from({ length: 1_000 }, () => mintToken('personal_token', config.CELL_CODE)),
     unknownIds: Array.from({ length: 1_000 }, () => crypto.randomUUID()),
     receiver,
   };
+}
+
+/** A workspace with a quota that it has used up. */
+async function seedFull(db: Db, config: Config, caller: WorkspaceAccess['caller']): Promise<HostileWorkspace['full']> {
+  const now = new Date();
+  const keys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
+  const owner_id = caller.user_id ?? '';
+  const workspace_id = await insertWorkspace(db, { name: 'Full', plan: config.DEFAULT_PLAN, owner_id }, now);
+  await db.updateTable('workspaces').set({ storage_quota_bytes: 1 }).where('id', '=', workspace_id).execute();
+  const access = issueProof<WorkspaceAccess>({ caller, workspace_id, plan: config.DEFAULT_PLAN, role: 'owner' });
+  const app = await insertApp(
+    db,
+    access,
+    {
+      app_type: 'user_app',
+      user_description: '',
+      visibility: 'workspace',
+      public_settings: 'public_with_login',
+      name: 'Full',
+    },
+    now,
+  );
+  const tokens: string[] = [];
+  for (let n = 0; n < editors; n += 1) {
+    const email = `full${n}@hostile.example`;
+    const user_id = await insertUser(db, { email, full_name: `Full ${n}`, email_verified: true }, now);
+    await insertMembership(db, { workspace_id, user_id, role: 'editor' }, now);
+    const mine = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
+    tokens.push((await insertCredential(db, keys, mine, now)).token);
+  }
+  return { app_id: app.id, tokens };
 }
 
 /** Adds members with realistic names in one statement. */

@@ -18,6 +18,14 @@ const send =
     };
   };
 
+const stream = { accept: 'text/event-stream' };
+
+const events = JSON.stringify({
+  events: Array.from({ length: 500 }, (_, n) => ({ event_name: 'flood', properties: { n, text: 'x'.repeat(300) } })),
+});
+
+const writingChats = 5;
+
 export const backgroundWays: readonly Way[] = [
   {
     ...member,
@@ -56,6 +64,44 @@ export const backgroundWays: readonly Way[] = [
     connections: 300,
     reaches: ['open'],
     request: send('application/json'),
+  },
+  {
+    ...member,
+    name: 'followers of a run',
+    manner: 'held',
+    connections: 500,
+    reaches: ['200', '429'],
+    request: ({ apps, run }) => ({
+      method: 'GET',
+      path: `/api/apps/${apps[0]}/workflows/${run.workflow_id}/runs/${run.run_id}`,
+      headers: stream,
+    }),
+  },
+  {
+    ...member,
+    // The first connections send the messages whose turns the others follow.
+    name: 'followers of a chat',
+    manner: 'held',
+    connections: 500,
+    reaches: ['200', '429'],
+    request: ({ apps }, n) => {
+      const chat = `/api/apps/${pick(apps.slice(4, 4 + writingChats), n)}/chat`;
+      const body = JSON.stringify({ content: 'tell me a long story' });
+      return n < writingChats
+        ? { method: 'POST', path: `${chat}/message`, body, headers: stream }
+        : { method: 'GET', path: `${chat}/events`, headers: stream };
+    },
+  },
+  {
+    ...member,
+    name: 'events beyond the quota',
+    reaches: ['402'],
+    request: ({ full }, n) => ({
+      method: 'POST',
+      path: `/api/apps/${full.app_id}/analytics/track/batch`,
+      body: events,
+      token: pick(full.tokens, n),
+    }),
   },
   {
     ...admin,
