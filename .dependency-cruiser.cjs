@@ -4,7 +4,7 @@
 const { join } = require('node:path');
 
 const tests = '\\.test\\.ts$';
-const programs = '^(server/src|sandbox|harness|bench|drills|tools)/';
+const programs = '^(server/src|sandbox|client/sdk/src|harness|bench|drills|tools)/';
 const modules = '^server/src/(kit|core|gateways|features)/';
 const stores = ['^server/src/features/.+/store\\.ts$', '^server/src/features/.+/store/'];
 const wiring = ['^server/src/(app\\.ts|app/|openapi/)', '^server/src/commands/demo/'];
@@ -201,7 +201,14 @@ const rules = [
     comment:
       'The sandbox stands for other companies’ servers: what it shared with Plinth would hide a mistake in both.',
     from: { path: '^sandbox/', pathNot: tests },
-    to: { path: '^(server|harness|bench|drills|tools)/' },
+    to: { path: '^(server|client|harness|bench|drills|tools)/' },
+  },
+  {
+    name: 'client-alone',
+    comment:
+      'Programs install the client without the server, and it runs in browsers, so it imports only its own files.',
+    from: { path: '^client/sdk/src/' },
+    to: { path: '.', pathNot: '^client/sdk/src/' },
   },
   {
     name: 'harness-below',

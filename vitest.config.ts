@@ -39,7 +39,7 @@ class InstallationsFirst extends BaseSequencer {
 }
 
 const selected = process.env.TEST_SUITES?.split(',');
-const files = globSync(['server/**/*.test.ts', 'sandbox/**/*.test.ts', 'bench/**/*.test.ts'], {
+const files = globSync(['server/**/*.test.ts', 'sandbox/**/*.test.ts', 'client/**/*.test.ts', 'bench/**/*.test.ts'], {
   exclude: ['**/node_modules'],
 }).filter((file) => selected?.includes(findSuite(file)?.name ?? everyChange) ?? true);
 const isOneOf = (globs: readonly string[]) => (file: string) => globs.some((glob) => matchesGlob(file, glob));

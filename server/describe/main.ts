@@ -8,6 +8,7 @@ import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
 import { buildOpenApi } from '../src/openapi/document.ts';
 import { migrationsFolder } from '../src/release.ts';
 import { describeCatalogue } from './catalogue.ts';
+import { describeClient } from './client.ts';
 import { describeConfiguration, describeEnvironmentExample } from './configuration.ts';
 import { describeErrors } from './errors.ts';
 import { collectMessages, describeMessages } from './messages.ts';
@@ -19,14 +20,16 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432';
 
 const routes = await listRoutes();
+const openapi = JSON.stringify(buildOpenApi(routes, '{base_url}'), null, 2);
 const files: Record<string, string> = {
   'server/src/tables.ts': await describeMigratedTables(),
-  'docs/generated/openapi.json': `${JSON.stringify(buildOpenApi(routes, '{base_url}'), null, 2)}\n`,
+  'docs/generated/openapi.json': `${openapi}\n`,
   'docs/generated/catalogue.md': describeCatalogue(routes),
   'docs/generated/errors.md': describeErrors(routes),
   'docs/generated/messages.md': describeMessages(collectMessages(routes)),
   'docs/generated/coding-session-states.md': describeSessionStates(),
   'docs/generated/configuration.md': describeConfiguration(listSettings()),
+  ...describeClient(JSON.parse(openapi)),
   '.env.example': describeEnvironmentExample(listSettings()),
 };
 

@@ -91,6 +91,13 @@ const refused: [rule: string, tree: Tree][] = [
     { '../../sandbox/src/model.ts': `import type { Call } from '../../server/test/support/client.ts'` },
   ],
   ['sandbox-alone', { '../../sandbox/src/model.ts': `import '../../harness/ports.ts'` }],
+  ['client-alone', { '../../client/sdk/src/send.ts': `import '../../../server/src/kit/ids.ts'` }],
+  [
+    'client-alone',
+    { '../../client/sdk/src/send.ts': `import type { Route } from '../../../server/src/core/auth/route.ts'` },
+  ],
+  ['client-alone', { '../../client/sdk/src/send.ts': `import 'node:crypto'` }],
+  ['client-alone', { '../../client/sdk/src/send.ts': `import 'unlisted'` }],
   ['harness-below', { '../../harness/ports.ts': `import '../bench/lib/load.ts'` }],
   ['harness-below', { '../../harness/ports.ts': `import type { Random } from '../drills/lib/random.ts'` }],
   ['bench-and-drills-apart', { '../../bench/queues/worker.ts': `import '../../drills/lib/random.ts'` }],

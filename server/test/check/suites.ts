@@ -32,6 +32,11 @@ export const suites: readonly Suite[] = [
     ],
   },
   {
+    name: 'client',
+    judges: ['client', 'docs/generated/openapi.json', 'docs/guides/client-for-programs.md', 'server/describe'],
+    tests: ['client/sdk/test/{guide,live,operations,types}.test.ts'],
+  },
+  {
     name: 'coding sessions',
     judges: [
       'docs/guides/coding-sessions.md',
