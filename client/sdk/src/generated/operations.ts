@@ -54,7 +54,7 @@ export interface UpdateMeArgs {
   full_name?: schemas.UpdateMeBody['full_name'];
 }
 
-export type UpdateMeCodes = codes.Unauthenticated | codes.Forbidden_0b559f | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateMeCodes = codes.Unauthenticated | codes.Forbidden_0b559f | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ChangePasswordArgs {
   /** The current password of the user. */
@@ -96,7 +96,7 @@ export interface CreateTokenArgs {
   expires_in_days?: schemas.CreateTokenBody['expires_in_days'];
 }
 
-export type CreateTokenCodes = codes.Unauthenticated | codes.Forbidden_c2ea80 | codes.NotFound_4d908f | codes.Conflict_e52192 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateTokenCodes = codes.Unauthenticated | codes.Forbidden_c2ea80 | codes.NotFound_4d908f | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateTokenArgs {
   /** The id of the token. */
@@ -107,7 +107,7 @@ export interface UpdateTokenArgs {
   name: schemas.UpdateTokenBody['name'];
 }
 
-export type UpdateTokenCodes = codes.Unauthenticated | codes.Forbidden_5e0760 | codes.NotFound_70a161 | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateTokenCodes = codes.Unauthenticated | codes.Forbidden_5e0760 | codes.NotFound_70a161 | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface RevokeTokenArgs {
   /** The id of the token. */
@@ -165,7 +165,7 @@ export interface CreateWorkspaceKeyArgs {
   expires_in_days?: schemas.CreateWorkspaceKeyBody['expires_in_days'];
 }
 
-export type CreateWorkspaceKeyCodes = codes.Unauthenticated | codes.Forbidden_5b9b1b | codes.NotFound_4d908f | codes.Conflict_e52192 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateWorkspaceKeyCodes = codes.Unauthenticated | codes.Forbidden_5b9b1b | codes.NotFound_4d908f | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateWorkspaceKeyArgs {
   /** The id of the workspace key. */
@@ -178,7 +178,7 @@ export interface UpdateWorkspaceKeyArgs {
   description?: schemas.UpdateWorkspaceKeyBody['description'];
 }
 
-export type UpdateWorkspaceKeyCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_db4f41 | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateWorkspaceKeyCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_db4f41 | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface RevokeWorkspaceKeyArgs {
   /** The id of the workspace key. */
@@ -223,7 +223,7 @@ export interface CreateWorkspaceArgs {
   country_code?: schemas.CreateWorkspaceBody['country_code'];
 }
 
-export type CreateWorkspaceCodes = codes.Unauthenticated | codes.Forbidden_cdc9b7 | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateWorkspaceCodes = codes.Unauthenticated | codes.Forbidden_cdc9b7 | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetWorkspaceArgs {
   /** The id of the workspace, for credentials that are valid in several workspaces. */
@@ -241,9 +241,11 @@ export interface UpdateWorkspaceArgs {
   country_code?: schemas.UpdateWorkspaceBody['country_code'];
   /** The language of the workspace as a BCP 47 tag; `en` by default. */
   locale?: schemas.UpdateWorkspaceBody['locale'];
+  /** Who may invite guests by sharing an app; `app_owners` by default. */
+  guest_invitations?: schemas.UpdateWorkspaceBody['guest_invitations'];
 }
 
-export type UpdateWorkspaceCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateWorkspaceCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteWorkspaceArgs {
   /** The id of the workspace, for credentials that are valid in several workspaces. */
@@ -259,7 +261,7 @@ export interface StartExportArgs {
   workspaceId?: string;
 }
 
-export type StartExportCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_e52192 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type StartExportCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_323e5c | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetExportArgs {
   /** The id of the export; if it has expired, the response is 404. */
@@ -302,7 +304,7 @@ export interface SetOperatorWorkspaceArgs {
   billing_hold_reason?: schemas.SetOperatorWorkspaceBody['billing_hold_reason'];
 }
 
-export type SetOperatorWorkspaceCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_workspace_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SetOperatorWorkspaceCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GrantCreditsArgs {
   /** The id of the workspace. */
@@ -313,7 +315,7 @@ export interface GrantCreditsArgs {
   note: schemas.GrantCreditsBody['note'];
 }
 
-export type GrantCreditsCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_workspace_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type GrantCreditsCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListAppsArgs {
   /** The maximum number of items per page. */
@@ -353,7 +355,7 @@ export interface CreateAppArgs {
   initial_message?: schemas.CreateAppBody['initial_message'];
 }
 
-export type CreateAppCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.Forbidden_da2c9d | codes.NotFound_workspace_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAppCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.Forbidden_da2c9d | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAppArgs {
   /** The id of the app or agent. */
@@ -553,7 +555,7 @@ export interface SendChatMessageArgs {
   file_urls?: schemas.SendChatMessageBody['file_urls'];
 }
 
-export type SendChatMessageCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_c041f7 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable | codes.Timeout_reply_timeout | 'validation' | codes.OfEveryOperation;
+export type SendChatMessageCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_d7636d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable | codes.Timeout_reply_timeout | 'validation' | codes.OfEveryOperation;
 
 export type SendChatMessageEvent =
   | { event: 'message.created'; data: schemas.ChatMessage; id: string | undefined }
@@ -616,7 +618,7 @@ export interface PublishAppArgs {
   deployment_id?: schemas.PublishAppBody['deployment_id'];
 }
 
-export type PublishAppCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_dabfde | codes.NotFound_3cbdbd | codes.Conflict_9b12ce | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type PublishAppCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_dabfde | codes.NotFound_3cbdbd | codes.Conflict_e27ca2 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UnpublishAppArgs {
   /** The id of the app or agent. */
@@ -652,7 +654,7 @@ export interface SetSecuritySettingsArgs {
   headers?: schemas.SetSecuritySettingsBody['headers'];
 }
 
-export type SetSecuritySettingsCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SetSecuritySettingsCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetSecurityScanArgs {
   /** The id of the app or agent. */
@@ -668,7 +670,7 @@ export interface RunSecurityScanArgs {
   language?: 'en' | 'ja' | 'de' | 'es' | 'fr' | 'pt';
 }
 
-export type RunSecurityScanCodes = codes.Unauthenticated | codes.Forbidden_dabfde | codes.NotFound_app_not_found | codes.Conflict_b827fd | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type RunSecurityScanCodes = codes.Unauthenticated | codes.Forbidden_dabfde | codes.NotFound_app_not_found | codes.Conflict_0d1a99 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface IgnoreFindingArgs {
   /** The id of the app or agent. */
@@ -732,7 +734,7 @@ export interface CreateFlowArgs {
   role?: schemas.CreateFlowBody['role'];
 }
 
-export type CreateFlowCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_e52192 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateFlowCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetFlowArgs {
   /** The id of the app or agent. */
@@ -756,7 +758,7 @@ export interface UpdateFlowArgs {
   role?: schemas.UpdateFlowBody['role'];
 }
 
-export type UpdateFlowCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_b35b44 | codes.Conflict_842862 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateFlowCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_b35b44 | codes.Conflict_9ebc93 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteFlowArgs {
   /** The id of the app or agent. */
@@ -772,7 +774,7 @@ export interface GenerateFlowsArgs {
   app_id: string;
 }
 
-export type GenerateFlowsCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_e52192 | codes.RateLimited | codes.InternalError | codes.Unavailable_model_unavailable | 'validation' | codes.OfEveryOperation;
+export type GenerateFlowsCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.RateLimited | codes.InternalError | codes.Unavailable_model_unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface StartExecutionArgs {
   /** The id of the app or agent. */
@@ -783,7 +785,7 @@ export interface StartExecutionArgs {
   url?: schemas.StartExecutionBody['url'];
 }
 
-export type StartExecutionCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_b35b44 | codes.Conflict_218f45 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_0153a4 | 'validation' | codes.OfEveryOperation;
+export type StartExecutionCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_b35b44 | codes.Conflict_64700d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_0153a4 | 'validation' | codes.OfEveryOperation;
 
 export interface ListExecutionsArgs {
   /** The id of the app or agent. */
@@ -865,7 +867,7 @@ export interface ConnectRepositoryArgs {
   credentials?: schemas.ConnectRepositoryBody['credentials'];
 }
 
-export type ConnectRepositoryCodes = codes.BadRequest_not_an_imported_app | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_b1f12d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_git_host_unavailable | 'validation' | codes.OfEveryOperation;
+export type ConnectRepositoryCodes = codes.BadRequest_not_an_imported_app | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_4294a7 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_git_host_unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DisconnectRepositoryArgs {
   /** The id of the app or agent. */
@@ -1018,7 +1020,7 @@ export interface CreateAppUserArgs {
   data?: schemas.CreateAppUserBody['data'];
 }
 
-export type CreateAppUserCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_c42d0e | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAppUserCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_e876be | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateAppUserArgs {
   /** The id of the app or agent. */
@@ -1035,7 +1037,7 @@ export interface UpdateAppUserArgs {
   data?: schemas.UpdateAppUserBody['data'];
 }
 
-export type UpdateAppUserCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_c849de | codes.Conflict_c42d0e | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateAppUserCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_c849de | codes.Conflict_e876be | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAppUserArgs {
   /** The id of the app or agent. */
@@ -1055,7 +1057,7 @@ export interface CreateAppUserTokenArgs {
   expires_in_seconds?: schemas.CreateAppUserTokenBody['expires_in_seconds'];
 }
 
-export type CreateAppUserTokenCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_c849de | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAppUserTokenCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_c849de | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface SignInAppUserArgs {
   /** The id of the app or agent. */
@@ -1142,7 +1144,7 @@ export interface SetAppAuthSettingsArgs {
   methods?: schemas.SetAppAuthSettingsBody['methods'];
 }
 
-export type SetAppAuthSettingsCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SetAppAuthSettingsCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListEntitySchemasArgs {
   /** The id of the app or agent. */
@@ -1260,7 +1262,7 @@ export interface CreateRecordArgs {
   body?: schemas.CreateRecordBody;
 }
 
-export type CreateRecordCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_b0cdca | codes.Conflict_fde676 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateRecordCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_b0cdca | codes.Conflict_1b73e3 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteRecordsArgs {
   /** The id of the app or agent. */
@@ -1273,7 +1275,7 @@ export interface DeleteRecordsArgs {
   all?: schemas.DeleteRecordsBody['all'];
 }
 
-export type DeleteRecordsCodes = codes.Unauthenticated | codes.Forbidden_d91d82 | codes.NotFound_61adcd | codes.Conflict_951ef4 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type DeleteRecordsCodes = codes.Unauthenticated | codes.Forbidden_d91d82 | codes.NotFound_61adcd | codes.Conflict_80e8dc | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface CountRecordsArgs {
   /** The id of the app or agent. */
@@ -1308,7 +1310,7 @@ export interface UpdateRecordArgs {
   body?: schemas.UpdateRecordBody;
 }
 
-export type UpdateRecordCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_b0cdca | codes.Conflict_fde676 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateRecordCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_b0cdca | codes.Conflict_1b73e3 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteRecordArgs {
   /** The id of the app or agent. */
@@ -1330,7 +1332,7 @@ export interface CreateRecordsArgs {
   body: schemas.CreateRecordsBody;
 }
 
-export type CreateRecordsCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_61adcd | codes.Conflict_fde676 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateRecordsCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_61adcd | codes.Conflict_1b73e3 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateRecordsArgs {
   /** The id of the app or agent. */
@@ -1341,7 +1343,7 @@ export interface UpdateRecordsArgs {
   body: schemas.UpdateRecordsBody;
 }
 
-export type UpdateRecordsCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_b0cdca | codes.Conflict_fde676 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateRecordsCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_b0cdca | codes.Conflict_1b73e3 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpsertRecordsArgs {
   /** The id of the app or agent. */
@@ -1354,7 +1356,7 @@ export interface UpsertRecordsArgs {
   key: schemas.UpsertRecordsBody['key'];
 }
 
-export type UpsertRecordsCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_61adcd | codes.Conflict_e6de59 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpsertRecordsCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_ca1e48 | codes.NotFound_61adcd | codes.Conflict_26f381 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface RestoreRecordArgs {
   /** The id of the app or agent. */
@@ -1365,7 +1367,7 @@ export interface RestoreRecordArgs {
   entity_id: string;
 }
 
-export type RestoreRecordCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_b0cdca | codes.Conflict_unique_conflict | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
+export type RestoreRecordCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_b0cdca | codes.Conflict_unique_conflict | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
 export interface PurgeRecordArgs {
   /** The id of the app or agent. */
@@ -1412,7 +1414,7 @@ export interface CreateAgentArgs {
   model?: schemas.CreateAgentBody['model'];
 }
 
-export type CreateAgentCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAgentCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAgentArgs {
   /** The id of the agent, which is also its app id. */
@@ -1436,7 +1438,7 @@ export interface UpdateAgentArgs {
   model?: schemas.UpdateAgentBody['model'];
 }
 
-export type UpdateAgentCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_12318c | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateAgentCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_12318c | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAgentArgs {
   /** The id of the agent, which is also its app id. */
@@ -1485,7 +1487,7 @@ export interface SendAgentMessageArgs {
   file_urls?: schemas.SendAgentMessageBody['file_urls'];
 }
 
-export type SendAgentMessageCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_6acde3 | codes.NotFound_69c363 | codes.Conflict_56d161 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable_0da988 | codes.Timeout_reply_timeout | 'validation' | codes.OfEveryOperation;
+export type SendAgentMessageCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_6acde3 | codes.NotFound_69c363 | codes.Conflict_b8a350 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable_0da988 | codes.Timeout_reply_timeout | 'validation' | codes.OfEveryOperation;
 
 export type SendAgentMessageEvent =
   | { event: 'message.created'; data: schemas.AgentMessage; id: string | undefined }
@@ -1559,7 +1561,7 @@ export interface CreateAutomationArgs {
   is_active?: schemas.CreateAutomationBody['is_active'];
 }
 
-export type CreateAutomationCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_e35c5e | codes.Conflict_e52192 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAutomationCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_e35c5e | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateAutomationArgs {
   /** The id of the app or agent. */
@@ -1586,7 +1588,7 @@ export interface UpdateAutomationArgs {
   is_active?: schemas.UpdateAutomationBody['is_active'];
 }
 
-export type UpdateAutomationCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_9a6abf | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateAutomationCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_9a6abf | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAutomationArgs {
   /** The id of the app or agent. */
@@ -1656,7 +1658,7 @@ export interface StartConnectionArgs {
   return_url?: schemas.StartConnectionBody['return_url'];
 }
 
-export type StartConnectionCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_92f0a6 | codes.Conflict_0d8cb9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_0fd1b3 | 'validation' | codes.OfEveryOperation;
+export type StartConnectionCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_92f0a6 | codes.Conflict_a61b2f | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_0fd1b3 | 'validation' | codes.OfEveryOperation;
 
 export interface SetConnectorScopesArgs {
   /** The id of the app or agent. */
@@ -1669,7 +1671,7 @@ export interface SetConnectorScopesArgs {
   connection_config?: schemas.SetConnectorScopesBody['connection_config'];
 }
 
-export type SetConnectorScopesCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_6ddc89 | codes.Conflict_0d8cb9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_connector_not_configured | 'validation' | codes.OfEveryOperation;
+export type SetConnectorScopesCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_6ddc89 | codes.Conflict_a61b2f | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_connector_not_configured | 'validation' | codes.OfEveryOperation;
 
 export interface DisconnectConnectorArgs {
   /** The id of the app or agent. */
@@ -1785,7 +1787,7 @@ export interface StartBillingSetupArgs {
   workspaceId?: string;
 }
 
-export type StartBillingSetupCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_ee4ad8 | codes.RateLimited | codes.InternalError | codes.Unavailable_payment_provider_unavailable | 'validation' | codes.OfEveryOperation;
+export type StartBillingSetupCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.RateLimited | codes.InternalError | codes.Unavailable_payment_provider_unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAdsAccountArgs {
   /** The id of the app or agent. */
@@ -1862,7 +1864,7 @@ export interface CreateConversionMappingArgs {
   is_enabled?: schemas.CreateConversionMappingBody['is_enabled'];
 }
 
-export type CreateConversionMappingCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_a52f52 | codes.Conflict_e52192 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateConversionMappingCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_a52f52 | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateConversionMappingArgs {
   /** The id of the app or agent. */
@@ -1885,7 +1887,7 @@ export interface UpdateConversionMappingArgs {
   is_enabled?: schemas.UpdateConversionMappingBody['is_enabled'];
 }
 
-export type UpdateConversionMappingCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_b4f76a | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateConversionMappingCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_b4f76a | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteConversionMappingArgs {
   /** The id of the app or agent. */
@@ -1937,7 +1939,7 @@ export interface SuggestSearchThemesArgs {
   landing_page_url?: schemas.SuggestSearchThemesBody['landing_page_url'];
 }
 
-export type SuggestSearchThemesCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SuggestSearchThemesCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GenerateAssetsArgs {
   /** The id of the app or agent. */
@@ -1954,7 +1956,7 @@ export interface GenerateAssetsArgs {
   language?: schemas.GenerateAssetsBody['language'];
 }
 
-export type GenerateAssetsCodes = codes.Unauthenticated | codes.PaymentRequired_edc693 | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_0da988 | 'validation' | codes.OfEveryOperation;
+export type GenerateAssetsCodes = codes.Unauthenticated | codes.PaymentRequired_edc693 | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_0da988 | 'validation' | codes.OfEveryOperation;
 
 export interface ListAssetsArgs {
   /** The id of the app or agent. */
@@ -1978,7 +1980,7 @@ export interface AcceptAssetArgs {
   campaign_id: schemas.AcceptAssetBody['campaign_id'];
 }
 
-export type AcceptAssetCodes = codes.BadRequest_platform_rejected | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_0b34a1 | codes.Conflict_f6466d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_ad_platform_unavailable | 'validation' | codes.OfEveryOperation;
+export type AcceptAssetCodes = codes.BadRequest_platform_rejected | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_0b34a1 | codes.Conflict_897a22 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_ad_platform_unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAdImageArgs {
   /** The file name in `image_url`. */
@@ -2005,7 +2007,7 @@ export interface UpdateCampaignArgs {
   value: schemas.UpdateCampaignBody['value'];
 }
 
-export type UpdateCampaignCodes = codes.BadRequest_89f937 | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_59c9c2 | codes.Conflict_6fad5a | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_fe00fc | 'validation' | codes.OfEveryOperation;
+export type UpdateCampaignCodes = codes.BadRequest_89f937 | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_59c9c2 | codes.Conflict_1db947 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_fe00fc | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteCampaignArgs {
   /** The id of the app or agent. */
@@ -2041,7 +2043,7 @@ export interface ResumeCampaignArgs {
   campaign_id: string;
 }
 
-export type ResumeCampaignCodes = codes.BadRequest_platform_rejected | codes.Unauthenticated | codes.PaymentRequired_fe0935 | codes.Forbidden_4fb691 | codes.NotFound_d73c7f | codes.Conflict_95846a | codes.RateLimited | codes.InternalError | codes.Unavailable_b0f29c | 'validation' | codes.OfEveryOperation;
+export type ResumeCampaignCodes = codes.BadRequest_platform_rejected | codes.Unauthenticated | codes.PaymentRequired_fe0935 | codes.Forbidden_4fb691 | codes.NotFound_d73c7f | codes.Conflict_c82b10 | codes.RateLimited | codes.InternalError | codes.Unavailable_b0f29c | 'validation' | codes.OfEveryOperation;
 
 export interface SearchGeoTargetsArgs {
   /** The id of the app or agent. */
@@ -2120,7 +2122,7 @@ export interface CreateCampaignArgs {
   draft_id?: schemas.CampaignInput['draft_id'];
 }
 
-export type CreateCampaignCodes = codes.BadRequest_b98a1b | codes.Unauthenticated | codes.PaymentRequired_fe0935 | codes.Forbidden_4fb691 | codes.NotFound_a52f52 | codes.Conflict_4c265a | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_cffa03 | 'validation' | codes.OfEveryOperation;
+export type CreateCampaignCodes = codes.BadRequest_b98a1b | codes.Unauthenticated | codes.PaymentRequired_fe0935 | codes.Forbidden_4fb691 | codes.NotFound_a52f52 | codes.Conflict_17896d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_cffa03 | 'validation' | codes.OfEveryOperation;
 
 export interface SyncCampaignsArgs {
   /** The id of the app or agent. */
@@ -2160,7 +2162,7 @@ export interface LaunchCampaignArgs {
   timezone?: schemas.LaunchCampaignBody['timezone'];
 }
 
-export type LaunchCampaignCodes = codes.BadRequest_b98a1b | codes.Unauthenticated | codes.PaymentRequired_fe0935 | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_4c265a | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_cffa03 | 'validation' | codes.OfEveryOperation;
+export type LaunchCampaignCodes = codes.BadRequest_b98a1b | codes.Unauthenticated | codes.PaymentRequired_fe0935 | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_17896d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_cffa03 | 'validation' | codes.OfEveryOperation;
 
 export interface GetLaunchArgs {
   /** The id of the app or agent. */
@@ -2211,7 +2213,7 @@ export interface CreateAgentWebhookArgs {
   events: schemas.CreateAgentWebhookBody['events'];
 }
 
-export type CreateAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_agent_not_found | codes.Conflict_e52192 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_agent_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAgentWebhookArgs {
   /** The id of the agent, which is also its app id. */
@@ -2239,7 +2241,7 @@ export interface UpdateAgentWebhookArgs {
   events?: schemas.UpdateAgentWebhookBody['events'];
 }
 
-export type UpdateAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAgentWebhookArgs {
   /** The id of the agent, which is also its app id. */
@@ -2304,7 +2306,7 @@ export interface RedeliverAgentDeliveryArgs {
   delivery_id: string;
 }
 
-export type RedeliverAgentDeliveryCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_725d1f | codes.Conflict_1f3bcb | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type RedeliverAgentDeliveryCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_725d1f | codes.Conflict_0665c3 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ReplayAgentWebhookArgs {
   /** The id of the agent, which is also its app id. */
@@ -2325,7 +2327,7 @@ export interface ReplayAgentWebhookArgs {
   limit?: schemas.ReplayAgentWebhookBody['limit'];
 }
 
-export type ReplayAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_4f5cba | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ReplayAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_4ce690 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListAppWebhooksArgs {
   /** The id of the app or agent. */
@@ -2349,7 +2351,7 @@ export interface CreateAppWebhookArgs {
   entity_names?: schemas.CreateAppWebhookBody['entity_names'];
 }
 
-export type CreateAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_e52192 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAppWebhookArgs {
   /** The id of the app or agent. */
@@ -2379,7 +2381,7 @@ export interface UpdateAppWebhookArgs {
   entity_names?: schemas.UpdateAppWebhookBody['entity_names'];
 }
 
-export type UpdateAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAppWebhookArgs {
   /** The id of the app or agent. */
@@ -2444,7 +2446,7 @@ export interface RedeliverAppDeliveryArgs {
   delivery_id: string;
 }
 
-export type RedeliverAppDeliveryCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_f4f450 | codes.Conflict_1f3bcb | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type RedeliverAppDeliveryCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_f4f450 | codes.Conflict_0665c3 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ReplayAppWebhookArgs {
   /** The id of the app or agent. */
@@ -2465,7 +2467,7 @@ export interface ReplayAppWebhookArgs {
   limit?: schemas.ReplayAppWebhookBody['limit'];
 }
 
-export type ReplayAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_4f5cba | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ReplayAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_4ce690 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListMemberWebhooksArgs {
   /** The e-mail address of the member, or of a former member who created webhooks, percent-encoded. */
@@ -2508,7 +2510,7 @@ export interface CreateWorkflowArgs {
   change_summary?: schemas.CreateWorkflowBody['change_summary'];
 }
 
-export type CreateWorkflowCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_4f55e0 | codes.Conflict_83bdeb | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateWorkflowCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_4f55e0 | codes.Conflict_31cc95 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ValidateWorkflowArgs {
   /** The id of the app or agent. */
@@ -2602,7 +2604,7 @@ export interface RunWorkflowArgs {
   replay_from_run_id?: schemas.RunWorkflowBody['replay_from_run_id'];
 }
 
-export type RunWorkflowCodes = codes.BadRequest_workflow_archived | codes.Unauthenticated | codes.PaymentRequired_9eb22e | codes.Forbidden_4fb691 | codes.NotFound_d7db6e | codes.Conflict_bdb40e | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type RunWorkflowCodes = codes.BadRequest_workflow_archived | codes.Unauthenticated | codes.PaymentRequired_9eb22e | codes.Forbidden_4fb691 | codes.NotFound_d7db6e | codes.Conflict_1717e1 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListAppRunsArgs {
   /** The id of the app or agent. */
@@ -2684,7 +2686,7 @@ export interface ReceiveHookArgs {
   body?: schemas.ReceiveHookBody;
 }
 
-export type ReceiveHookCodes = codes.NotFound_workflow_not_found | codes.Conflict_add242 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ReceiveHookCodes = codes.NotFound_workflow_not_found | codes.Conflict_aafdb4 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListMembersArgs {
   /** The id of the workspace, for credentials that are valid in several workspaces. */
@@ -2817,7 +2819,7 @@ export interface InviteMemberArgs {
   role?: schemas.InviteMemberBody['role'];
 }
 
-export type InviteMemberCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_227af1 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type InviteMemberCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_3e4582 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface InviteMembersArgs {
   /** The id of the workspace, for credentials that are valid in several workspaces. */
@@ -2826,7 +2828,7 @@ export interface InviteMembersArgs {
   invitations: schemas.InviteMembersBody['invitations'];
 }
 
-export type InviteMembersCodes = codes.BadRequest_bulk_rejected | codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type InviteMembersCodes = codes.BadRequest_bulk_rejected | codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ResendInvitationArgs {
   /** The id of the workspace, for credentials that are valid in several workspaces. */
@@ -2835,7 +2837,7 @@ export interface ResendInvitationArgs {
   emails: schemas.ResendInvitationBody['emails'];
 }
 
-export type ResendInvitationCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_ee4ad8 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ResendInvitationCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface OpenInvitationArgs {
   /** The token of the invitation, which is the part of its link after `#`. */
@@ -2905,7 +2907,7 @@ export interface CreateFolderArgs {
   parent_folder_id?: schemas.CreateFolderBody['parent_folder_id'];
 }
 
-export type CreateFolderCodes = codes.Unauthenticated | codes.Forbidden_bfb11e | codes.NotFound_f663c4 | codes.Conflict_89002c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateFolderCodes = codes.Unauthenticated | codes.Forbidden_bfb11e | codes.NotFound_f663c4 | codes.Conflict_9189b6 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateFolderArgs {
   /** The id of the folder. */
@@ -2922,7 +2924,7 @@ export interface UpdateFolderArgs {
   parent_folder_id?: schemas.UpdateFolderBody['parent_folder_id'];
 }
 
-export type UpdateFolderCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_folder_not_found | codes.Conflict_b82029 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateFolderCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_folder_not_found | codes.Conflict_1b5634 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteFolderArgs {
   /** The id of the folder. */
@@ -2984,7 +2986,7 @@ export interface ListAuditLogArgs {
   limit?: number;
   /** The `next_cursor` of the previous page, valid for 24 hours with the same filters; leave it out for the first page. */
   cursor?: string;
-  /** Comma-separated list of: ads.account.created, ads.goals.created, ads.mapping.created, ads.mapping.updated, ads.mapping.deleted, ads.tracking.checked, ads.assets.generated, ads.campaign.pause_requested, ads.campaign.resume_requested, ads.campaign.update_requested, ads.campaign.delete_requested, ads.campaign.asset_accepted, ads.campaign.changed, ads.reconciled, ads.campaign.adopted, ads.ceilings.changed, ads.launch.requested, ads.launch.ended, app.created, app.updated, app.deleted, app.restored, app.shared, app.unshared, app.files_changed, app.auth_settings_changed, app.published, app.unpublished, app_secret.created, app_secret.updated, app_secret.deleted, app_user.created, app_user.updated, app_user.deleted, app_user.token_created, app_user.signed_up, app_user.signed_in, app_user.sign_in_failed, app_user.signed_out, app_user.password_set, automation.created, automation.updated, automation.deleted, automation.disabled, automation.loop_stopped, connection.started, connection.connected, connection.failed, connection.scopes_changed, connection.disconnected, connection.removed, connection.expired, credits.granted, credits.mismatch, entity_schema.created, entity_schema.updated, entity_schema.deleted, entity_schema.rule_dropped, folder.created, folder.updated, folder.deleted, folder.apps_added, folder.app_removed, invitation.created, invitation.resent, invitation.role_changed, invitation.cancelled, invitation.accepted, member.role_changed, member.blocked, member.unblocked, member.limit_changed, member.removed, operator.workspace_changed, record.purged, record.user_entity_written, record.written, repository.connected, repository.disconnected, scan.started, scan.finished, scan.finding_ignored, scan.finding_restored, scan.header_dismissed, scan.rls_fixed, session.launched, session.message_sent, session.cancel_requested, session.cancelled, session.completed, session.failed, test_flow.created, test_flow.updated, test_flow.delete_requested, test_flow.deleted, test_run.started, test_run.cancelled, token.created, token.renamed, token.revoked, user.deactivated, webhook.created, webhook.updated, webhook.deleted, webhook.secret_rotated, webhook.turned_on, webhook.turned_off, webhook.failing, webhook.redelivered, webhook.replayed, workflow.created, workflow.updated, workflow.archived, workflow.restored, workflow.toggled, workflow.run, workflow.run_cancelled, workflow.turned_off, workspace.billing_setup_started, workspace.created, workspace.updated, workspace.deleted, workspace.restored, workspace.imported, workspace.export_started, workspace.default_limit_changed, workspace.ownership_transferred, workspace_key.created, workspace_key.updated, workspace_key.revoked; an operation name followed by `.refused`, such as deleteApp.refused; or a prefix followed by `*`, such as app.*. */
+  /** Comma-separated list of: ads.account.created, ads.goals.created, ads.mapping.created, ads.mapping.updated, ads.mapping.deleted, ads.tracking.checked, ads.assets.generated, ads.campaign.pause_requested, ads.campaign.resume_requested, ads.campaign.update_requested, ads.campaign.delete_requested, ads.campaign.asset_accepted, ads.campaign.changed, ads.reconciled, ads.campaign.adopted, ads.ceilings.changed, ads.launch.requested, ads.launch.ended, app.created, app.updated, app.deleted, app.restored, app.shared, app.unshared, app.files_changed, app.auth_settings_changed, app.sign_up_dropped, app.published, app.unpublished, app_secret.created, app_secret.updated, app_secret.deleted, app_user.created, app_user.updated, app_user.deleted, app_user.token_created, app_user.signed_up, app_user.signed_in, app_user.sign_in_failed, app_user.signed_out, app_user.password_set, automation.created, automation.updated, automation.deleted, automation.disabled, automation.loop_stopped, connection.started, connection.connected, connection.failed, connection.scopes_changed, connection.disconnected, connection.removed, connection.expired, credits.granted, credits.mismatch, entity_schema.created, entity_schema.updated, entity_schema.deleted, entity_schema.rule_dropped, folder.created, folder.updated, folder.deleted, folder.apps_added, folder.app_removed, invitation.created, invitation.resent, invitation.role_changed, invitation.cancelled, invitation.accepted, member.role_changed, member.blocked, member.unblocked, member.limit_changed, member.removed, operator.workspace_changed, record.purged, record.user_entity_written, record.written, repository.connected, repository.disconnected, scan.started, scan.finished, scan.finding_ignored, scan.finding_restored, scan.header_dismissed, scan.rls_fixed, session.launched, session.message_sent, session.cancel_requested, session.cancelled, session.completed, session.failed, test_flow.created, test_flow.updated, test_flow.delete_requested, test_flow.deleted, test_run.started, test_run.cancelled, token.created, token.renamed, token.revoked, user.deactivated, webhook.created, webhook.updated, webhook.deleted, webhook.secret_rotated, webhook.turned_on, webhook.turned_off, webhook.failing, webhook.redelivered, webhook.replayed, workflow.created, workflow.updated, workflow.archived, workflow.restored, workflow.toggled, workflow.run, workflow.run_cancelled, workflow.turned_off, workspace.billing_setup_started, workspace.created, workspace.updated, workspace.deleted, workspace.restored, workspace.imported, workspace.export_started, workspace.default_limit_changed, workspace.ownership_transferred, workspace_key.created, workspace_key.updated, workspace_key.revoked; an operation name followed by `.refused`, such as deleteApp.refused; or a prefix followed by `*`, such as app.*. */
   type?: string;
   /** Only entries whose actor had this e-mail address. */
   actor_email?: string;
@@ -3051,6 +3053,80 @@ export interface ReferenceAssetArgs {
 }
 
 export type ReferenceAssetCodes = codes.NotFound_route_not_found | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
+
+export type ListQueuesCodes = codes.Unauthenticated | codes.Forbidden_ea9657 | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
+
+export interface ListQueueRowsArgs {
+  /** The name of a queue that `listQueues` returns. */
+  queue: string;
+  /** Only rows in this state; all that are not done if left out. */
+  state?: 'due' | 'running' | 'delayed' | 'failed';
+  /** Only rows of this owner. */
+  owner?: string;
+  /** The maximum number of items per page. */
+  limit?: number;
+  /** The `next_cursor` of the previous page, valid for 24 hours with the same filters; leave it out for the first page. */
+  cursor?: string;
+}
+
+export type ListQueueRowsCodes = codes.BadRequest_cursor_invalid | codes.Unauthenticated | codes.Forbidden_ea9657 | codes.NotFound_queue_not_found | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface GetQueueRowArgs {
+  /** The name of a queue that `listQueues` returns. */
+  queue: string;
+  /** The id of the row. */
+  row_id: string;
+}
+
+export type GetQueueRowCodes = codes.Unauthenticated | codes.Forbidden_ea9657 | codes.NotFound_c3c2e4 | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
+
+export interface RetryQueueRowsArgs {
+  /** The name of a queue that `listQueues` returns. */
+  queue: string;
+  /** The ids of the rows; others are left alone. */
+  ids?: schemas.RetryQueueRowsBody['ids'];
+  /** Must be true if `ids` is left out: all failed rows are meant. */
+  failed?: schemas.RetryQueueRowsBody['failed'];
+  /** Of the failed rows, only those of this owner. */
+  owner?: schemas.RetryQueueRowsBody['owner'];
+  /** Of the failed rows, only those that failed since. */
+  since?: schemas.RetryQueueRowsBody['since'];
+}
+
+export type RetryQueueRowsCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_queue_not_found | codes.Conflict_queue_rows_not_changeable | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface CancelQueueRowsArgs {
+  /** The name of a queue that `listQueues` returns. */
+  queue: string;
+  /** The ids of the rows; others are left alone. */
+  ids?: schemas.CancelQueueRowsBody['ids'];
+  /** Instead of `ids`: all waiting rows of this owner. */
+  owner?: schemas.CancelQueueRowsBody['owner'];
+  /** Why, as shown in the audit log and in `last_error`. */
+  reason: schemas.CancelQueueRowsBody['reason'];
+}
+
+export type CancelQueueRowsCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_queue_not_found | codes.Conflict_queue_rows_not_changeable | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface PauseQueueArgs {
+  /** The name of a queue that `listQueues` returns. */
+  queue: string;
+  /** Only rows of this owner; all rows of the queue if left out. */
+  owner?: schemas.PauseQueueBody['owner'];
+  /** How long the pause lasts, at most seven days. */
+  seconds: schemas.PauseQueueBody['seconds'];
+}
+
+export type PauseQueueCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_queue_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface ResumeQueueArgs {
+  /** The name of a queue that `listQueues` returns. */
+  queue: string;
+  /** Only rows of this owner; all rows of the queue if left out. */
+  owner?: schemas.ResumeQueueBody['owner'];
+}
+
+export type ResumeQueueCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_queue_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 /** Every operation of the API. */
 export interface Operations {
@@ -3528,7 +3604,7 @@ export interface Operations {
   /**
    * Apply or drop a rule that the assistant proposed and that would open data.
    *
-   * Applying creates one revision. After 409 `held_rules_outdated`, the proposal can only be dropped.
+   * Applying a rule creates one revision. After 409 `held_rules_outdated`, the proposal can only be dropped.
    *
    * Effect: change. `POST /api/apps/{app_id}/chat/held-rules/{held_id}`
    */
@@ -5236,6 +5312,57 @@ export interface Operations {
    * Effect: read. `GET /docs/assets/{file}`
    */
   referenceAsset(args: ReferenceAssetArgs, options?: CallOptions): Call<Uint8Array, ReferenceAssetCodes>;
+
+  /**
+   * List the queues of the installation with the number of their rows in each state.
+   *
+   * Effect: read. `GET /api/operator/queues`
+   */
+  listQueues(args?: Record<string, never>, options?: CallOptions): Call<schemas.ListQueuesResult, ListQueuesCodes>;
+
+  /**
+   * List rows of a queue that are not done: what is due first, then running, delayed and failed rows.
+   *
+   * Effect: read. `GET /api/operator/queues/{queue}/rows`
+   */
+  listQueueRows(args: ListQueueRowsArgs, options?: CallOptions): PagedCall<schemas.ListQueueRowsResult, ListQueueRowsCodes, schemas.ListQueueRowsResult['items'][number]>;
+
+  /**
+   * Read a row of a queue, and why it does not run.
+   *
+   * Effect: read. `GET /api/operator/queues/{queue}/rows/{row_id}`
+   */
+  getQueueRow(args: GetQueueRowArgs, options?: CallOptions): Call<schemas.ExplainedQueueRow, GetQueueRowCodes>;
+
+  /**
+   * Run failed rows of a queue again.
+   *
+   * Refused with 409 `queue_rows_not_changeable` for queues whose rows have settled more when they failed, such as credits; `instead` says what to do.
+   *
+   * Effect: change. `POST /api/operator/queues/{queue}/retry`
+   */
+  retryQueueRows(args: RetryQueueRowsArgs, options?: CallOptions): Call<schemas.RetriedQueueRows, RetryQueueRowsCodes>;
+
+  /**
+   * End waiting rows of a queue as failed; rows that are running continue.
+   *
+   * Effect: remove. `POST /api/operator/queues/{queue}/cancel`
+   */
+  cancelQueueRows(args: CancelQueueRowsArgs, options?: CallOptions): Call<schemas.CancelledQueueRows, CancelQueueRowsCodes>;
+
+  /**
+   * Pause a queue, or the rows of one owner; a second pause changes the first one's end.
+   *
+   * Effect: change. `POST /api/operator/queues/{queue}/pause`
+   */
+  pauseQueue(args: PauseQueueArgs, options?: CallOptions): Call<schemas.QueuePause, PauseQueueCodes>;
+
+  /**
+   * End the pause of a queue, or of one owner.
+   *
+   * Effect: change. `POST /api/operator/queues/{queue}/resume`
+   */
+  resumeQueue(args: ResumeQueueArgs, options?: CallOptions): Call<schemas.QueuePause, ResumeQueueCodes>;
 }
 
 /** The operations with a path parameter `app_id`, which is bound. */
@@ -5406,7 +5533,7 @@ export interface AppOperations {
   /**
    * Apply or drop a rule that the assistant proposed and that would open data.
    *
-   * Applying creates one revision. After 409 `held_rules_outdated`, the proposal can only be dropped.
+   * Applying a rule creates one revision. After 409 `held_rules_outdated`, the proposal can only be dropped.
    *
    * Effect: change. `POST /api/apps/{app_id}/chat/held-rules/{held_id}`
    */

@@ -466,7 +466,7 @@ export interface AppWebhook {
 export interface AppliedRules {
   /** The name of the entity. */
   entity_name: string;
-  /** The operations whose rules were replaced. */
+  /** The operations that have the recommended rules now. */
   operations: string[];
 }
 
@@ -773,11 +773,31 @@ export interface CampaignSync {
   campaigns: Campaign[];
 }
 
+export interface CancelQueueRowsBody {
+  /** The ids of the rows; others are left alone. */
+  ids?: string[] | null;
+  /** Instead of `ids`: all waiting rows of this owner. */
+  owner?: string | null;
+  /** Why, as shown in the audit log and in `last_error`. */
+  reason: string;
+}
+
 export interface CancelledExecution {
   /** The current status of the run. */
   status: 'pending' | 'running' | 'analyzing' | 'passed' | 'failed' | 'inconclusive' | 'error' | 'cancelled';
   /** Whether the run had ended before the request. */
   already_terminal: boolean;
+}
+
+export interface CancelledQueueRows {
+  /** The name of the queue. */
+  queue: string;
+  /** The number of rows that were ended, at most 1,000. */
+  cancelled: number;
+  /** Whether rows may be left, because one request changes a limited number of them; send it again. */
+  has_more: boolean;
+  /** The ids of rows that were running, and continue. */
+  running: string[];
 }
 
 export interface ChangePasswordBody {
@@ -1675,6 +1695,33 @@ export interface ExplainRulesBody {
   };
 }
 
+export interface ExplainedQueueRow {
+  /** The id of the row. */
+  id: string;
+  /** The id of the user, app, webhook or workspace that owns the row, depending on the queue. */
+  owner: string;
+  /** The value by which the queue limits what runs at the same time; words other than ids are replaced by a hash. Null if it has no such limit. */
+  key: string | null;
+  /** The state of the row. */
+  state: 'due' | 'running' | 'delayed' | 'failed' | 'done';
+  /** When the row is due; null if it will not run again. */
+  due_at: string | null;
+  /** The number of runs that have failed. */
+  failures: number;
+  /** How many times a worker has crashed while running it. */
+  crashes: number;
+  /** The slot of the worker that runs the row. */
+  slot: number | null;
+  /** How long ago this worker sent a heartbeat; null if none runs the row, or if the worker has lost its slot. */
+  heartbeat_seconds: number | null;
+  /** Why the last run failed, without the addresses, values and tokens that the message quotes. */
+  last_error: string | null;
+  /** When the row failed for good. */
+  failed_at: string | null;
+  /** Why the row does not run now, or what it does. */
+  why: string[];
+}
+
 export interface Export {
   /** The id of the export, to read its state with `getExport`. */
   export_id: string;
@@ -1740,7 +1787,7 @@ export interface FixRlsBody {
 }
 
 export interface FixedRules {
-  /** The entities whose rules were replaced. */
+  /** The entities that have the recommended rules now. */
   applied: AppliedRules[];
   /** The entities whose rules were not replaced. */
   failed: FailedFix[];
@@ -1911,10 +1958,10 @@ export interface HealedStep {
 export interface HeldRule {
   /** The id of the proposal. */
   id: string;
-  /** The entity. */
-  entity: string;
-  /** The operation; `fields` stands for the rules of the fields. */
-  operation: 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields';
+  /** The entity; null for `sign_up`. */
+  entity: string | null;
+  /** The operation; `fields` stands for the rules of the fields, `sign_up` for who may sign up. */
+  operation: 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields' | 'sign_up';
   /** Whom the rule lets in; null if undecided. */
   principal: 'anonymous' | 'any_user' | 'creator' | 'some_user' | null;
   /** The rule in effect; null if there is none. */
@@ -2474,6 +2521,24 @@ export interface ListPricesResult {
   has_more: boolean;
 }
 
+export interface ListQueueRowsResult {
+  /** The rows of the page. */
+  items: QueueRow[];
+  /** The cursor of the next page, for 24 hours; null on the last page. */
+  next_cursor: string | null;
+  /** Whether there are more. */
+  has_more: boolean;
+}
+
+export interface ListQueuesResult {
+  /** All queues. */
+  items: QueueState[];
+  /** The cursor of the next page, for 24 hours; null on the last page. */
+  next_cursor: string | null;
+  /** Whether there are more. */
+  has_more: boolean;
+}
+
 export interface ListRecordsResult {
   /** The items of the page, newest first unless stated otherwise. */
   items: EntityRecord[];
@@ -2794,6 +2859,8 @@ export interface OperatedWorkspace {
   country_code: string;
   /** The language of the workspace as a BCP 47 tag; `en` by default. */
   locale: string;
+  /** Who may invite guests by sharing an app; `app_owners` by default. */
+  guest_invitations: 'app_owners' | 'admins';
   /** Switches that an operator sets for the workspace. */
   features: {
     /** Whether security scans check dependencies. */
@@ -2851,6 +2918,13 @@ export interface PatchOperation {
   path: string;
   /** The value to add. */
   value?: unknown;
+}
+
+export interface PauseQueueBody {
+  /** Only rows of this owner; all rows of the queue if left out. */
+  owner?: string | null;
+  /** How long the pause lasts, at most seven days. */
+  seconds: number;
 }
 
 export interface PausedCampaign {
@@ -3024,6 +3098,63 @@ export interface QueryTests {
   $startsWith?: string;
   /** These tests are not all met. */
   $not?: QueryTests;
+}
+
+export interface QueuePause {
+  /** The name of the queue. */
+  queue: string;
+  /** The owner whose rows are meant; null if all rows of the queue are. */
+  owner: string | null;
+  /** When the pause ends; null if there is none. */
+  paused_until: string | null;
+}
+
+export interface QueueRow {
+  /** The id of the row. */
+  id: string;
+  /** The id of the user, app, webhook or workspace that owns the row, depending on the queue. */
+  owner: string;
+  /** The value by which the queue limits what runs at the same time; words other than ids are replaced by a hash. Null if it has no such limit. */
+  key: string | null;
+  /** The state of the row. */
+  state: 'due' | 'running' | 'delayed' | 'failed' | 'done';
+  /** When the row is due; null if it will not run again. */
+  due_at: string | null;
+  /** The number of runs that have failed. */
+  failures: number;
+  /** How many times a worker has crashed while running it. */
+  crashes: number;
+  /** The slot of the worker that runs the row. */
+  slot: number | null;
+  /** How long ago this worker sent a heartbeat; null if none runs the row, or if the worker has lost its slot. */
+  heartbeat_seconds: number | null;
+  /** Why the last run failed, without the addresses, values and tokens that the message quotes. */
+  last_error: string | null;
+  /** When the row failed for good. */
+  failed_at: string | null;
+}
+
+export interface QueueState {
+  /** The name of the queue. */
+  queue: string;
+  /** The number of rows that are due and wait for a worker. */
+  due: number;
+  /** The number of rows that workers have claimed. */
+  running: number;
+  /** The number of rows that are due later, such as retries. */
+  delayed: number;
+  /** The number of rows that have failed for good. */
+  failed: number;
+  /** The number of seconds for which the oldest due row has waited. */
+  oldest_seconds: number;
+  /** When the pause of the whole queue ends; null if it is not paused. */
+  paused_until: string | null;
+  /** The number of owners whose rows are paused. */
+  paused_owners: number;
+  /** The dead rows of the table, as PostgreSQL estimates them. */
+  dead_rows: number;
+  /** When the table was last vacuumed; null if it has not been. */
+  last_vacuum: string | null;
 }
 
 export interface Readiness {
@@ -3226,9 +3357,34 @@ export interface ResetPasswordBody {
   new_password: string;
 }
 
+export interface ResumeQueueBody {
+  /** Only rows of this owner; all rows of the queue if left out. */
+  owner?: string | null;
+}
+
 export interface ResumedCampaign {
   /** The result of the request. */
   status: "resumed";
+}
+
+export interface RetriedQueueRows {
+  /** The name of the queue. */
+  queue: string;
+  /** The number of rows that are due again, at most 10,000. */
+  retried: number;
+  /** Whether rows may be left, because one request changes a limited number of them; send it again. */
+  has_more: boolean;
+}
+
+export interface RetryQueueRowsBody {
+  /** The ids of the rows; others are left alone. */
+  ids?: string[] | null;
+  /** Must be true if `ids` is left out: all failed rows are meant. */
+  failed?: true | null;
+  /** Of the failed rows, only those of this owner. */
+  owner?: string | null;
+  /** Of the failed rows, only those that failed since. */
+  since?: string | null;
 }
 
 export interface Revision {
@@ -3629,11 +3785,11 @@ export interface ServerFeatures {
 export interface ServerInfo {
   /** Always `Plinth`. */
   name: "Plinth";
-  /** The version of Plinth that is running. */
+  /** The release of Plinth that is running. */
   version: string;
   /** The version of the API, which is also that of the OpenAPI document. */
   api_version: string;
-  /** Always true: the API is in beta. */
+  /** Always true: the release and the API are both in beta. */
   beta: true;
   /** Whether the provider of each feature is configured. */
   features: ServerFeatures;
@@ -3908,6 +4064,8 @@ export interface Storage {
   analytics_bytes: number;
   /** The bytes of answers that are stored for an `Idempotency-Key`. */
   answers_bytes: number;
+  /** The bytes of the delivery logs of webhooks, and of what they deliver. */
+  deliveries_bytes: number;
 }
 
 export interface Success {
@@ -4325,6 +4483,8 @@ export interface UpdateWorkspaceBody {
   country_code?: string | null;
   /** The language of the workspace as a BCP 47 tag; `en` by default. */
   locale?: string | null;
+  /** Who may invite guests by sharing an app; `app_owners` by default. */
+  guest_invitations?: 'app_owners' | 'admins' | null;
 }
 
 export interface UpdateWorkspaceKeyBody {
@@ -4706,6 +4866,8 @@ export interface Workspace {
   country_code: string;
   /** The language of the workspace as a BCP 47 tag; `en` by default. */
   locale: string;
+  /** Who may invite guests by sharing an app; `app_owners` by default. */
+  guest_invitations: 'app_owners' | 'admins';
   /** Switches that an operator sets for the workspace. */
   features: {
     /** Whether security scans check dependencies. */
@@ -4845,6 +5007,8 @@ export interface WorkspaceWithStorage {
   country_code: string;
   /** The language of the workspace as a BCP 47 tag; `en` by default. */
   locale: string;
+  /** Who may invite guests by sharing an app; `app_owners` by default. */
+  guest_invitations: 'app_owners' | 'admins';
   /** Switches that an operator sets for the workspace. */
   features: {
     /** Whether security scans check dependencies. */

@@ -4,7 +4,7 @@
 export const apiVersion: string = '1.0.0';
 
 /** The oldest release of Plinth that this client was tested with. */
-export const testedWith: string = '0.1.0';
+export const testedWith: string = '';
 
 /** `../operation.ts` explains the lines. */
 export const table: Readonly<Record<string, string>> = {
@@ -13,10 +13,10 @@ export const table: Readonly<Record<string, string>> = {
   signIn: 'POST /api/auth/sign-in l b',
   signOut: 'POST /api/auth/sign-out s',
   forgotPassword: 'POST /api/auth/password/forgot l b',
-  resetPassword: 'POST /api/auth/password/reset l b',
+  resetPassword: 'POST /api/auth/password/reset s b',
   getMe: 'GET /api/auth/me s r',
   updateMe: 'PATCH /api/auth/me k i b',
-  changePassword: 'POST /api/auth/password l b',
+  changePassword: 'POST /api/auth/password s b',
   listBrowserSessions: 'GET /api/auth/sessions s r',
   endOtherBrowserSessions: 'DELETE /api/auth/sessions s',
   endBrowserSession: 'DELETE /api/auth/sessions/{session_id} s d',
@@ -63,13 +63,13 @@ export const table: Readonly<Record<string, string>> = {
   listRevisions: 'GET /api/apps/{app_id}/revisions s r p=items',
   getRevision: 'GET /api/apps/{app_id}/revisions/{revision} s r',
   listAppSecrets: 'GET /api/apps/{app_id}/secrets s r p=items',
-  putAppSecret: 'PUT /api/apps/{app_id}/secrets/{secret_name} l b',
+  putAppSecret: 'PUT /api/apps/{app_id}/secrets/{secret_name} s b',
   deleteAppSecret: 'DELETE /api/apps/{app_id}/secrets/{secret_name} s d',
   sendChatMessage: 'POST /api/apps/{app_id}/chat/message k i b h=600 v',
   followChat: 'GET /api/apps/{app_id}/chat/events s r h=1800 e',
   getChat: 'GET /api/apps/{app_id}/chat/full-conversation s r p=items',
   stopChat: 'POST /api/apps/{app_id}/chat/stop s',
-  answerHeldRules: 'POST /api/apps/{app_id}/chat/held-rules/{held_id} l b',
+  answerHeldRules: 'POST /api/apps/{app_id}/chat/held-rules/{held_id} s b',
   publishApp: 'POST /api/apps/{app_id}/deploy k i b h=120',
   unpublishApp: 'POST /api/apps/{app_id}/unpublish s',
   listDeployments: 'GET /api/apps/{app_id}/deployments s r p=items',
@@ -279,6 +279,13 @@ export const table: Readonly<Record<string, string>> = {
   openapiOfFeature: 'GET /openapi/{file} s r u',
   llms: 'GET /llms.txt s r t',
   referenceAsset: 'GET /docs/assets/{file} s r y u',
+  listQueues: 'GET /api/operator/queues s r',
+  listQueueRows: 'GET /api/operator/queues/{queue}/rows s r p=items',
+  getQueueRow: 'GET /api/operator/queues/{queue}/rows/{row_id} s r',
+  retryQueueRows: 'POST /api/operator/queues/{queue}/retry s b',
+  cancelQueueRows: 'POST /api/operator/queues/{queue}/cancel s b',
+  pauseQueue: 'POST /api/operator/queues/{queue}/pause l b',
+  resumeQueue: 'POST /api/operator/queues/{queue}/resume s b',
 };
 
 /** The events after which a stream ends: always, or if a field of the data has one of the values. */
