@@ -1,5 +1,5 @@
 // Measures how much an audit entry adds to the cost of a change, and whether sealing keeps up with 2,000 changes per
-// second, in one workspace and in twenty, also while a snapshot is held.
+// second, in one workspace and in twenty, with and without a held snapshot.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';

@@ -6,19 +6,25 @@ import { version } from '../src/release.ts';
 
 const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
 
-it.each(['package.json', 'server/package.json', 'sandbox/package.json', 'package-lock.json'])('%s has it', (path) => {
+it.each([
+  'package.json',
+  'server/package.json',
+  'sandbox/package.json',
+  'client/sdk/package.json',
+  'package-lock.json',
+])('%s has it', (path) => {
   expect(JSON.parse(read(path)).version).toBe(version);
 });
 
 it('the lock file has it for each workspace', () => {
   const { packages } = JSON.parse(read('package-lock.json'));
-  expect(['', 'server', 'sandbox'].map((path) => packages[path].version)).toEqual([version, version, version]);
+  expect(['', 'server', 'sandbox', 'client/sdk'].map((path) => packages[path].version)).toEqual(Array(4).fill(version));
 });
 
 it.each([
   ['docs/api/installation.md', `"version": "${version}"`],
-  ['docs/api/conventions.md', `| of the product, ${version} |`],
-  ['server/src/features/installation/routes.ts', `'The version of Plinth that is running.', '${version}'`],
+  ['docs/api/conventions.md', `| release of Plinth, ${version} |`],
+  ['server/src/features/installation/routes.ts', `'The release of Plinth that is running.', '${version}'`],
 ])('%s shows it', (path, text) => {
   expect(read(path)).toContain(text);
 });

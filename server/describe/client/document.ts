@@ -1,5 +1,5 @@
 // Reads what the client's files are made from out of the OpenAPI document: operations with their arguments, answers,
-// codes and events. Nothing else than the document is read, so that the client describes what the document describes.
+// codes and events. Nothing but the document is read, so the client has what the document describes.
 import type { JsonSchema } from '../../src/kit/http/json-schema.ts';
 
 export interface Document {

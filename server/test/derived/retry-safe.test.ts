@@ -1,5 +1,5 @@
 // Makes every operation fail, without and with an Idempotency-Key, and compares `retry_safe` with what
-// docs/api/operations.yaml declares (`repeat`). Guards and validation are left out, so that every handler is reached.
+// docs/api/operations.yaml declares (`repeat`). Guards and validation are left out, so every handler is reached.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { open, writeCredentials } from '../../src/core/auth/credentials.ts';
 import { anyone } from '../../src/core/auth/guards/visitor.ts';

@@ -9,7 +9,9 @@ export const withOwnTurns: NonNullable<AppDeps['routes']> = (routes) =>
     access: {
       ...route.access,
       decide: (lookup, exchange) => {
-        if (exchange.actor) exchange.actor = { ...exchange.actor, workspaceId: newId() };
+        // The answer to a key counts towards the storage of a workspace, which must exist.
+        if (exchange.actor && !exchange.header('idempotency-key'))
+          exchange.actor = { ...exchange.actor, workspaceId: newId() };
         return route.access.decide(lookup, exchange);
       },
     },

@@ -27,7 +27,7 @@ async function connect(): Promise<pg.Client> {
   clients.push(client);
   return client;
 }
-async function holdSnapshot(): Promise<pg.Client> {
+async function openSnapshot(): Promise<pg.Client> {
   const client = await connect();
   await client.query('begin isolation level repeatable read; select count(*) from audit_pending');
   return client;
@@ -70,7 +70,7 @@ it(`every entry is sealed once in ${seconds} s of late commits, savepoints and r
     }
     return sealer;
   });
-  const snapshot = await holdSnapshot();
+  const snapshot = await openSnapshot();
 
   const committed = new Set<string>();
   const endsAt = performance.now() + seconds * 1_000;
@@ -134,7 +134,7 @@ async function countRead(db: Db): Promise<number> {
 
 it('sealing and polling do not read past what was sealed under a held snapshot', async () => {
   const [sealer, idle] = [createSealer(), createSealer()];
-  const snapshot = await holdSnapshot();
+  const snapshot = await openSnapshot();
   await idle.seal(db);
   for (let n = 0; n < 4; n += 1) {
     await insertEntries(1_000);

@@ -282,7 +282,9 @@ describe('with a worker', () => {
     );
     const charged = await runOnce();
     expect(charged).toMatchObject({ ...refused, credits_charged: 3 });
-    expect(charged.error_message).toContain('The run was charged, because 3 runs of this app have failed');
+    expect(charged.error_message).toContain(
+      'The run was charged, because 3 runs of this app, or 15 of the workspace, have failed',
+    );
     expect(charged.error_message).not.toContain('Nothing was charged');
     expect(await listCharges(app)).toEqual(['released', 'settled 3']);
   });

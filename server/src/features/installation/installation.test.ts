@@ -338,12 +338,12 @@ describe('the OpenAPI document', () => {
     await platform.close();
   });
 
-  it('has a version of its own, which the conventions explain beside that of the product', async () => {
+  it('has a version of its own, which the conventions explain beside that of the release', async () => {
     const { version, api_version } = (await world.call('GET', '/api/info')).body;
     expect((await world.call('GET', '/openapi.json')).body.info.version).toBe(api_version);
     const page = readFileSync(new URL('../../../../docs/api/conventions.md', import.meta.url), 'utf8');
-    expect(page).toContain(`| of the API, ${api_version} |`);
-    expect(page).toContain(`| of the product, ${version} |`);
+    expect(page).toContain(`| version of the API, ${api_version} |`);
+    expect(page).toContain(`| release of Plinth, ${version} |`);
   });
 
   it('is shown on a reference page without inline scripts', async () => {

@@ -168,7 +168,10 @@ describe.concurrent('pauseCampaign', () => {
       expect((await rowOf(campaign)).watched_until).not.toBeNull();
       await expect.poll(() => rowOf(campaign)).toMatchObject({ status: 'PAUSED' });
       expect(await readStatus(scene, campaign)).toBe('PAUSED');
-      expect((await stepsOf(campaign)).map(({ outcome }) => outcome)).toEqual(['unknown', 'applied']);
+      // On a busy machine, an answer that was not dropped may be late as well.
+      const outcomes = (await stepsOf(campaign)).map(({ outcome }) => outcome);
+      expect(outcomes.at(-1)).toBe('applied');
+      expect(new Set(outcomes.slice(0, -1))).toEqual(new Set(['unknown']));
       expect(await entriesOf(scene, 'ads.reconciled')).toMatchObject([{ after: { kind: 'pause', state: 'applied' } }]);
     },
   );
@@ -186,11 +189,13 @@ describe.concurrent('pauseCampaign', () => {
     const scene = await newScene(owner);
     const campaign = await newCampaign(scene);
     mutateFault(scene, 'refuse');
-    expect(await ask(scene, campaign, 'pause')).toMatchObject({
-      status: 409,
-      body: { code: 'ad_platform_timeout', detail: expect.stringContaining('not applied yet') },
-    });
-    // The worker may be resending the change.
+    // While the worker resends the change, its outcome is unknown.
+    await expect
+      .poll(() => ask(scene, campaign, 'pause'))
+      .toMatchObject({
+        status: 409,
+        body: { code: 'ad_platform_timeout', detail: expect.stringContaining('not applied yet') },
+      });
     await expect.poll(() => changesOf(campaign)).toMatchObject([{ state: 'recorded', ended_date: null }]);
     endFaults(scene);
     await expect.poll(() => readStatus(scene, campaign)).toBe('PAUSED');

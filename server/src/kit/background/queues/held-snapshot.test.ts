@@ -27,7 +27,7 @@ async function begin(statement: string): Promise<pg.Client> {
   await client.query(`begin; ${statement}`);
   return client;
 }
-const holdSnapshot = () => begin('set transaction isolation level repeatable read; select from jobs');
+const openSnapshot = () => begin('set transaction isolation level repeatable read; select from jobs');
 const insertLate = (what: string) =>
   begin(`insert into jobs (id, owner_id, what, due_at) values ('${newId()}', '${owners[1]}', '${what}', now())`);
 
@@ -70,7 +70,7 @@ describe.each([
   const queue = buildQueue(options);
 
   it('while another transaction is in progress, whose row is found when it commits', async () => {
-    await holdSnapshot();
+    await openSnapshot();
     const late = await insertLate('late');
     await measuring(async (db, countRead) => {
       const { claim } = createClaimer(queue, { db, slot });
@@ -90,7 +90,7 @@ describe.each([
     const insertQuarantined = (what: string, owner: string) =>
       sql`insert into jobs (id, owner_id, what, due_at, crash_count)
         values (${newId()}, ${owner}, ${what}, now() - interval '1 hour', 2)`.execute(db);
-    await holdSnapshot();
+    await openSnapshot();
     await insertQuarantined('running', owners[1]);
     await measuring(async (db, countRead) => {
       const { claim } = createClaimer(queue, { db, slot });
