@@ -71,6 +71,7 @@ export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
     account_created: { type: 'boolean', description: 'Whether the app now has an advertising account.' },
   },
   plan_required: { required_plan: text('The cheapest plan that includes the feature.') },
+  queue_rows_not_changeable: { instead: text('What to do instead.') },
   rate_limited: {
     limit: integer('The number of requests, or bytes, that the window allows.'),
     window_seconds: integer('The length of the window in seconds.'),

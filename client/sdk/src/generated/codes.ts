@@ -196,7 +196,10 @@ export interface ProblemCodes {
   };
   queue_not_found: Record<never, never>;
   queue_row_not_found: Record<never, never>;
-  queue_rows_not_changeable: Record<never, never>;
+  queue_rows_not_changeable: {
+    /** What to do instead. */
+    instead?: string;
+  };
   rate_limited: {
     /** The number of requests, or bytes, that the window allows. */
     limit?: number;

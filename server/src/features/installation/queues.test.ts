@@ -106,6 +106,10 @@ describe('listQueueRows', () => {
     expect(text).not.toContain('customers.example');
   });
 
+  it('refuses a state that does not exist', async () => {
+    expect((await get('/reset_mails/rows?state=done')).status).toBe(422);
+  });
+
   it('answers 404 for a queue that does not exist', async () => {
     const got = await get('/users/rows');
     expect(got).toMatchObject({ status: 404, body: { code: 'queue_not_found' } });

@@ -220,6 +220,7 @@ describe('getRevision', () => {
       expect((await get(app, 4, query)).body.code).toBe('revision_not_found');
     expect((await get(app, 5)).body.code).toBe('revision_not_found');
     expect((await world.call('GET', `${pathOf(app)}/revisions/x`, { as })).body.code).toBe('revision_not_found');
+    expect((await get(app, 4, '?against=0')).status).toBe(422);
   });
 
   it('shows no difference of files that are not text, and says what is cut', async () => {
