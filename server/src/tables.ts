@@ -888,6 +888,24 @@ export interface Tables {
     created_date: Date;
     created_by: string;
   };
+  device_logins: {
+    id: string;
+    device_hash: Buffer;
+    user_code: string;
+    client_name: string;
+    address: string;
+    permission: 'read_only' | 'full_access';
+    app_ids: string[] | null;
+    created_date: Date;
+    expires_at: Date;
+    answered_by: string | null;
+    session_id: string | null;
+    granted_workspace_id: string | null;
+    is_approved: boolean | null;
+    granted_permission: 'read_only' | 'full_access' | null;
+    granted_app_ids: string[] | null;
+    granted_days: number | null;
+  };
   entity_key_states: {
     app_id: string;
     entity_name: string;

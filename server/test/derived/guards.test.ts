@@ -172,6 +172,7 @@ function expectInWorkspace(row: Registered, who: Who): string {
   const isInWorkspace =
     /^\/api\/workspace(\/|$)/.test(row.path) ||
     row.path.startsWith('/api/auth/tokens') ||
+    row.name === 'answerDeviceLogin' ||
     !/^(self|none)$/.test(row.role);
   if (isInWorkspace && who === 'blocked') return '403 member_blocked';
   if (row.role === 'self' || row.role === 'none') return passed;

@@ -211,6 +211,7 @@ describe('the OpenAPI document', () => {
       'CreditLedgerRow.reference_id', // any text
       'DependencyVulnerability.rule_id',
       'DependencyVulnerability.advisory_id', // chosen by the advisory database
+      'DeviceLogin.app_ids', // chosen by the program
       'EntityRecord.created_by_id', // empty for anonymous authors
       'HardcodedSecret.rule_id',
       'LaunchStep.platform_request_id', // chosen by the ad platform

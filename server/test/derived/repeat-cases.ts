@@ -35,7 +35,7 @@ export async function createRepeatCases(
   world: World,
   { host, mail, model, receiver: target_url }: Outside,
 ): Promise<Record<string, RepeatCase>> {
-  const operator = await world.person('operator@example.com', { is_operator: true });
+  const operator = await world.person(emailOf(), { is_operator: true });
   const asOperator = async () => ({ headers: await world.session(operator) });
 
   /** Creates a workspace with its owner. `send` expects success. */
@@ -141,6 +141,7 @@ export async function createRepeatCases(
     const { body } = await world.call('GET', '/api/auth/sessions', { headers: cookie });
     return body.find((each: { current: boolean }) => each.current === isCurrent).id;
   };
+  const startDeviceLogin = () => send('POST', '/api/auth/device', { client_name: 'plinthctl' }, { as: undefined });
   const newToken = async () => (await send('POST', '/api/auth/tokens', { name: 'CI' })).id;
   const newWorkspaceKey = async () =>
     (await send('POST', '/api/workspace/api-keys', { name: newId(), scopes: ['apps:read'] })).id;
@@ -275,6 +276,18 @@ export async function createRepeatCases(
       await insertSession(own);
       const headers = await insertSession(own);
       return { path: `/api/auth/sessions/${await sessionIdOf(headers, false)}`, headers };
+    },
+    startDeviceLogin: async () => ({ path: '/api/auth/device', body: { client_name: 'plinthctl' } }),
+    answerDeviceLogin: async () => {
+      const { user_code } = await startDeviceLogin();
+      const headers = await insertSession(place);
+      return { path: `/api/auth/device/${user_code}/answer`, headers, body: { approve: true } };
+    },
+    pollDeviceLogin: async () => {
+      const { device_code, user_code } = await startDeviceLogin();
+      const headers = await insertSession(place);
+      await send('POST', `/api/auth/device/${user_code}/answer`, { approve: true }, { as: undefined, headers });
+      return { path: '/api/auth/device/token', body: { device_code } };
     },
     createToken: async () => ({ path: '/api/auth/tokens', as, body: { name: 'CI' } }),
     updateToken: async () => ({ path: `/api/auth/tokens/${await newToken()}`, as, body: { name: newId() } }),

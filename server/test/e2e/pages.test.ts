@@ -132,6 +132,51 @@ describe('the start page', () => {
   });
 });
 
+describe('the page for logging in a program', () => {
+  const startLogin = async (permission: 'read_only' | 'full_access') => {
+    const body = { client_name: 'plinthctl on ada-laptop', permission };
+    return (await call(url, 'POST', '/api/auth/device', { body })).body;
+  };
+  const poll = (device_code: string) => call(url, 'POST', '/api/auth/device/token', { body: { device_code } });
+
+  it('lets a person approve or deny it with the code that it shows', async () => {
+    const [first, second] = [await startLogin('full_access'), await startLogin('read_only')];
+    await visit(first.verification_url, async (page) => {
+      await page.getByRole('heading', { name: 'Sign in to log in a program' }).waitFor();
+      await expectGoodPage(page, 'device-sign-in');
+      await page.waitForTimeout(5_100); // only one attempt per five seconds is allowed
+      await enter(page, 'E-mail address', email);
+      await enter(page, 'Password', password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Log in a program' }).waitFor();
+      await expectGoodPage(page, 'device-code');
+      await enter(page, 'Code', 'BBBB-BBBB');
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await see(page, 'No program is waiting with this code.');
+      await enter(page, 'Code', first.user_code.toLowerCase());
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Let plinthctl on ada-laptop act as you?' }).waitFor();
+      await see(page, '127.0.0.1');
+      await expectGoodPage(page, 'device-decide');
+      await page.getByLabel('What may it do?').selectOption({ label: 'Only read' });
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('heading', { name: 'Approved' }).waitFor();
+      await expectGoodPage(page, 'device-approved');
+      expect(await poll(first.device_code)).toMatchObject({ status: 200, body: { permission: 'read_only' } });
+
+      await page.reload();
+      await enter(page, 'Code', second.user_code);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      expect(await page.getByLabel('What may it do?').locator('option').allInnerTexts()).toEqual(['Only read']);
+      await page.getByRole('button', { name: 'Deny' }).click();
+      await page.getByRole('heading', { name: 'Denied' }).waitFor();
+      await expectGoodPage(page, 'device-denied');
+      expect((await poll(second.device_code)).status).toBe(403);
+    });
+  });
+});
+
 describe('the reset page', () => {
   it('sets a new password with the link of the mail, and leads to the sign-in', async () => {
     await visit(url, async (page) => {

@@ -189,6 +189,48 @@ export interface RevokeWorkspaceKeyArgs {
 
 export type RevokeWorkspaceKeyCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_db4f41 | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
+export interface StartDeviceLoginArgs {
+  /** The name of the program, as the person will see it. */
+  client_name: schemas.StartDeviceLoginBody['client_name'];
+  /** What the program asks to do; `read_only` by default. */
+  permission?: schemas.StartDeviceLoginBody['permission'];
+  /** The only apps and agents that the program asks for; null or not sent means all. */
+  app_ids?: schemas.StartDeviceLoginBody['app_ids'];
+}
+
+export type StartDeviceLoginCodes = codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface PollDeviceLoginArgs {
+  /** The `device_code` of the login. */
+  device_code: schemas.PollDeviceLoginBody['device_code'];
+}
+
+export type PollDeviceLoginCodes = codes.Forbidden_device_login_denied | codes.NotFound_app_not_found | codes.Conflict_2a8403 | codes.Gone_device_login_expired | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface GetDeviceLoginArgs {
+  /** The code that the program shows, with or without the hyphen. */
+  user_code: string;
+}
+
+export type GetDeviceLoginCodes = codes.Unauthenticated | codes.Forbidden_98b36e | codes.NotFound_device_login_not_found | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
+
+export interface AnswerDeviceLoginArgs {
+  /** The code that the program shows, with or without the hyphen. */
+  user_code: string;
+  /** The id of the workspace, for credentials that are valid in several workspaces. */
+  workspaceId?: string;
+  /** Whether the program gets a token. */
+  approve: schemas.AnswerDeviceLoginBody['approve'];
+  /** What the token may do, at most what the program asked for, which is the default. */
+  permission?: schemas.AnswerDeviceLoginBody['permission'];
+  /** Limits the token to these apps and agents, which the program must have asked for; by default all that it asked for. */
+  app_ids?: schemas.AnswerDeviceLoginBody['app_ids'];
+  /** The number of days after which the token expires; 90 by default. */
+  expires_in_days?: schemas.AnswerDeviceLoginBody['expires_in_days'];
+}
+
+export type AnswerDeviceLoginCodes = codes.Unauthenticated | codes.Forbidden_90e4af | codes.NotFound_c97df3 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
 export interface ListOperatorUsersArgs {
   /** The maximum number of items per page. */
   limit?: number;
@@ -2986,7 +3028,7 @@ export interface ListAuditLogArgs {
   limit?: number;
   /** The `next_cursor` of the previous page, valid for 24 hours with the same filters; leave it out for the first page. */
   cursor?: string;
-  /** Comma-separated list of: ads.account.created, ads.goals.created, ads.mapping.created, ads.mapping.updated, ads.mapping.deleted, ads.tracking.checked, ads.assets.generated, ads.campaign.pause_requested, ads.campaign.resume_requested, ads.campaign.update_requested, ads.campaign.delete_requested, ads.campaign.asset_accepted, ads.campaign.changed, ads.reconciled, ads.campaign.adopted, ads.ceilings.changed, ads.launch.requested, ads.launch.ended, app.created, app.updated, app.deleted, app.restored, app.shared, app.unshared, app.files_changed, app.auth_settings_changed, app.sign_up_dropped, app.published, app.unpublished, app_secret.created, app_secret.updated, app_secret.deleted, app_user.created, app_user.updated, app_user.deleted, app_user.token_created, app_user.signed_up, app_user.signed_in, app_user.sign_in_failed, app_user.signed_out, app_user.password_set, automation.created, automation.updated, automation.deleted, automation.disabled, automation.loop_stopped, connection.started, connection.connected, connection.failed, connection.scopes_changed, connection.disconnected, connection.removed, connection.expired, credits.granted, credits.mismatch, entity_schema.created, entity_schema.updated, entity_schema.deleted, entity_schema.rule_dropped, folder.created, folder.updated, folder.deleted, folder.apps_added, folder.app_removed, invitation.created, invitation.resent, invitation.role_changed, invitation.cancelled, invitation.accepted, member.role_changed, member.blocked, member.unblocked, member.limit_changed, member.removed, operator.workspace_changed, record.purged, record.user_entity_written, record.written, repository.connected, repository.disconnected, scan.started, scan.finished, scan.finding_ignored, scan.finding_restored, scan.header_dismissed, scan.rls_fixed, session.launched, session.message_sent, session.cancel_requested, session.cancelled, session.completed, session.failed, test_flow.created, test_flow.updated, test_flow.delete_requested, test_flow.deleted, test_run.started, test_run.cancelled, token.created, token.renamed, token.revoked, user.deactivated, webhook.created, webhook.updated, webhook.deleted, webhook.secret_rotated, webhook.turned_on, webhook.turned_off, webhook.failing, webhook.redelivered, webhook.replayed, workflow.created, workflow.updated, workflow.archived, workflow.restored, workflow.toggled, workflow.run, workflow.run_cancelled, workflow.turned_off, workspace.billing_setup_started, workspace.created, workspace.updated, workspace.deleted, workspace.restored, workspace.imported, workspace.export_started, workspace.default_limit_changed, workspace.ownership_transferred, workspace_key.created, workspace_key.updated, workspace_key.revoked; an operation name followed by `.refused`, such as deleteApp.refused; or a prefix followed by `*`, such as app.*. */
+  /** Comma-separated list of: ads.account.created, ads.goals.created, ads.mapping.created, ads.mapping.updated, ads.mapping.deleted, ads.tracking.checked, ads.assets.generated, ads.campaign.pause_requested, ads.campaign.resume_requested, ads.campaign.update_requested, ads.campaign.delete_requested, ads.campaign.asset_accepted, ads.campaign.changed, ads.reconciled, ads.campaign.adopted, ads.ceilings.changed, ads.launch.requested, ads.launch.ended, app.created, app.updated, app.deleted, app.restored, app.shared, app.unshared, app.files_changed, app.auth_settings_changed, app.sign_up_dropped, app.published, app.unpublished, app_secret.created, app_secret.updated, app_secret.deleted, app_user.created, app_user.updated, app_user.deleted, app_user.token_created, app_user.signed_up, app_user.signed_in, app_user.sign_in_failed, app_user.signed_out, app_user.password_set, automation.created, automation.updated, automation.deleted, automation.disabled, automation.loop_stopped, connection.started, connection.connected, connection.failed, connection.scopes_changed, connection.disconnected, connection.removed, connection.expired, credits.granted, credits.mismatch, device_login.answered, entity_schema.created, entity_schema.updated, entity_schema.deleted, entity_schema.rule_dropped, folder.created, folder.updated, folder.deleted, folder.apps_added, folder.app_removed, invitation.created, invitation.resent, invitation.role_changed, invitation.cancelled, invitation.accepted, member.role_changed, member.blocked, member.unblocked, member.limit_changed, member.removed, operator.workspace_changed, record.purged, record.user_entity_written, record.written, repository.connected, repository.disconnected, scan.started, scan.finished, scan.finding_ignored, scan.finding_restored, scan.header_dismissed, scan.rls_fixed, session.launched, session.message_sent, session.cancel_requested, session.cancelled, session.completed, session.failed, test_flow.created, test_flow.updated, test_flow.delete_requested, test_flow.deleted, test_run.started, test_run.cancelled, token.created, token.renamed, token.revoked, user.deactivated, webhook.created, webhook.updated, webhook.deleted, webhook.secret_rotated, webhook.turned_on, webhook.turned_off, webhook.failing, webhook.redelivered, webhook.replayed, workflow.created, workflow.updated, workflow.archived, workflow.restored, workflow.toggled, workflow.run, workflow.run_cancelled, workflow.turned_off, workspace.billing_setup_started, workspace.created, workspace.updated, workspace.deleted, workspace.restored, workspace.imported, workspace.export_started, workspace.default_limit_changed, workspace.ownership_transferred, workspace_key.created, workspace_key.updated, workspace_key.revoked; an operation name followed by `.refused`, such as deleteApp.refused; or a prefix followed by `*`, such as app.*. */
   type?: string;
   /** Only entries whose actor had this e-mail address. */
   actor_email?: string;
@@ -3317,6 +3359,40 @@ export interface Operations {
    * Effect: remove. `DELETE /api/workspace/api-keys/{key_id}`
    */
   revokeWorkspaceKey(args: RevokeWorkspaceKeyArgs, options?: CallOptions): Call<schemas.Success, RevokeWorkspaceKeyCodes>;
+
+  /**
+   * Begin to log in a program: get a code that a person types in their browser.
+   *
+   * The program shows the code and the address of the page `/device`, and then calls `pollDeviceLogin`.
+   *
+   * Effect: change. `POST /api/auth/device`
+   */
+  startDeviceLogin(args: StartDeviceLoginArgs, options?: CallOptions): Call<schemas.DeviceLoginStarted, StartDeviceLoginCodes>;
+
+  /**
+   * Fetch the token of a program that somebody has approved.
+   *
+   * Send it every five seconds until it answers something other than 409 `device_login_pending`. Only this response contains the token, and it works once.
+   *
+   * Effect: change. `POST /api/auth/device/token`
+   */
+  pollDeviceLogin(args: PollDeviceLoginArgs, options?: CallOptions): Call<schemas.CreatedToken, PollDeviceLoginCodes>;
+
+  /**
+   * Read what a program asks for, by the code that it shows.
+   *
+   * Effect: read. `GET /api/auth/device/{user_code}`
+   */
+  getDeviceLogin(args: GetDeviceLoginArgs, options?: CallOptions): Call<schemas.DeviceLogin, GetDeviceLoginCodes>;
+
+  /**
+   * Approve or deny a program.
+   *
+   * The token will be valid in the chosen workspace, and never for more than the program asked for. If you sign out before the program has fetched it, it gets none.
+   *
+   * Effect: change. `POST /api/auth/device/{user_code}/answer`
+   */
+  answerDeviceLogin(args: AnswerDeviceLoginArgs, options?: CallOptions): Call<schemas.Success, AnswerDeviceLoginCodes>;
 
   /**
    * List all users of the installation, newest first, or find one by e-mail address.

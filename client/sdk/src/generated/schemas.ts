@@ -224,6 +224,17 @@ export interface AnalyticsEventMetadata {
   os: string | null;
 }
 
+export interface AnswerDeviceLoginBody {
+  /** Whether the program gets a token. */
+  approve: boolean;
+  /** What the token may do, at most what the program asked for, which is the default. */
+  permission?: 'read_only' | 'full_access' | null;
+  /** Limits the token to these apps and agents, which the program must have asked for; by default all that it asked for. */
+  app_ids?: string[] | null;
+  /** The number of days after which the token expires; 90 by default. */
+  expires_in_days?: number | null;
+}
+
 export interface AnswerHeldRulesBody {
   /** False drops the proposal. */
   apply: boolean;
@@ -1456,6 +1467,32 @@ export interface Deployment {
   deployed_by: string;
   /** Whether visitors see this deployment. */
   live: boolean;
+}
+
+export interface DeviceLogin {
+  /** The name of the program, as the person will see it. */
+  client_name: string;
+  /** The address from which the program asked. */
+  address: string;
+  /** When the program asked. */
+  requested_at: string;
+  /** What the program asks to do. */
+  permission: 'read_only' | 'full_access';
+  /** The apps and agents it asks for; null means all. */
+  app_ids: string[] | null;
+}
+
+export interface DeviceLoginStarted {
+  /** The secret with which the program fetches the token. */
+  device_code: string;
+  /** The code that the person types. */
+  user_code: string;
+  /** The page on which the person types the code. */
+  verification_url: string;
+  /** The number of seconds for which the codes are valid. */
+  expires_in_seconds: number;
+  /** The number of seconds to wait before each request for the token. */
+  interval_seconds: number;
 }
 
 export interface Disconnected {
@@ -2963,6 +3000,11 @@ export interface Plan {
   features: Record<string, boolean>;
 }
 
+export interface PollDeviceLoginBody {
+  /** The `device_code` of the login. */
+  device_code: string;
+}
+
 export interface PublishAppBody {
   /** The id of an earlier deployment to make live again. If omitted, the current files are published. */
   deployment_id?: string | null;
@@ -4004,6 +4046,15 @@ export interface StartConnectionBody {
   force_reconnect?: boolean | null;
   /** The address that the browser returns to at the end, on this installation or the published app. */
   return_url?: string | null;
+}
+
+export interface StartDeviceLoginBody {
+  /** The name of the program, as the person will see it. */
+  client_name: string;
+  /** What the program asks to do; `read_only` by default. */
+  permission?: 'read_only' | 'full_access' | null;
+  /** The only apps and agents that the program asks for; null or not sent means all. */
+  app_ids?: string[] | null;
 }
 
 export interface StartExecutionBody {

@@ -56,6 +56,7 @@ const inWorkspaces = [
   'connection.expired',
   'credits.granted',
   'credits.mismatch',
+  'device_login.answered',
   'entity_schema.created',
   'entity_schema.updated',
   'entity_schema.deleted',

@@ -3,6 +3,7 @@ import { removeOldAddresses } from '../../core/identity/sign-in-addresses.ts';
 import { removeExpiredCredentials } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { resetMailQueue, signInMailQueue } from './background.ts';
+import { removeExpiredLogins } from './device/store.ts';
 import { type AccountDeps, accountRoutes } from './routes.ts';
 import { removeOldMails } from './store.ts';
 
@@ -12,6 +13,7 @@ export const accounts = (deps: AccountDeps) => ({
   jobs: [
     { name: 'remove expired credentials', everyMs: 10 * 60 * 1000, run: removeExpiredCredentials },
     { name: 'remove old sign-in addresses', everyMs: 60 * 60 * 1000, run: removeOldAddresses },
+    { name: 'remove expired device logins', everyMs: 10 * 60 * 1000, run: removeExpiredLogins },
     { name: 'remove old mails', everyMs: 10 * 60 * 1000, run: removeOldMails },
   ] satisfies Job[],
 });

@@ -1,5 +1,5 @@
 // The routes for setup, sign-in, passwords and the caller's profile. Session routes are in session-routes.ts,
-// token and key routes in token-routes.ts, and operator routes in operator-routes.ts.
+// token and key routes in token-routes.ts, logins of programs in device, and operator routes in operator-routes.ts.
 
 import { auditSelf } from '../../core/audit/audit.ts';
 import { open, readCredentials, sessionOnly, sessionOrToken } from '../../core/auth/credentials.ts';
@@ -36,6 +36,7 @@ import {
   SignInInput,
   SignInResult,
 } from './contract.ts';
+import { deviceRoutes } from './device/routes.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { landingPage } from './pages/landing.ts';
 import { resetPasswordPage } from './pages/reset-password.ts';
@@ -52,6 +53,7 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
   ...profileRoutes,
   ...sessionRoutes(deps),
   ...tokenRoutes(deps.tokenKeys),
+  ...deviceRoutes(deps),
   ...operatorRoutes(deps.cursors),
 ];
 

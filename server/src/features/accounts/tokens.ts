@@ -111,7 +111,8 @@ function refuseWiderThanParent(parent: Caller | null, rights: CredentialRights):
   );
 }
 
-async function requireApps(db: Db, access: WorkspaceAccess, ids: readonly string[] | null): Promise<void> {
+/** Throws 404 unless the caller can see all of these apps. */
+export async function requireApps(db: Db, access: WorkspaceAccess, ids: readonly string[] | null): Promise<void> {
   if (ids === null) return;
   const found = await listVisibleApps(db, access, ids);
   if (new Set(found.map((app) => app.id)).size < new Set(ids).size) throw notFound('app_not_found');

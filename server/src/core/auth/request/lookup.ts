@@ -87,6 +87,15 @@ export const lookUpWorkspace = prepareLookup<LookupResult>(
   buildStatement('', '', chosenWorkspace),
 );
 
+const readWorkspaceByCredentialId = prepared<{ found: LookupResult }, [credentialId: string, workspaceId: string]>(
+  'look up workspace by credential id',
+  buildStatement('', '', chosenWorkspace, 'id'),
+);
+
+/** For what continues after the request that began it. Undefined if the credential was revoked or removed. */
+export const lookUpWorkspaceByCredentialId = async (db: AnyDb, credentialId: string, workspaceId: string) =>
+  (await readWorkspaceByCredentialId(db, credentialId, workspaceId))[0]?.found;
+
 export type PersonLookup = LookupResult & { person: 'member' | 'invitation' | null };
 
 /**

@@ -1,0 +1,68 @@
+// The script of the page on which a person approves a program.
+const { create, fill, find, getMe, onClick, onSubmit, request, show, startPage } = window.page;
+
+const permissions = { read_only: 'Only read', full_access: 'Read and change everything that I may' };
+
+let workspaces = [];
+let path = '';
+
+async function start() {
+  const me = await getMe();
+  if (me === undefined) return show('sign-in');
+  workspaces = me.workspaces;
+  fill('me', me.user.email);
+  show(workspaces.length === 0 ? 'no-workspace' : 'enter-code');
+}
+
+onSubmit('sign-in', async (input) => {
+  const { error } = await request('POST', '/api/auth/sign-in', input);
+  if (error !== undefined) return error;
+  find('sign-in').reset();
+  return start();
+});
+
+onSubmit('enter-code', async ({ user_code }) => {
+  path = `/api/auth/device/${encodeURIComponent(user_code)}`;
+  const { status, body, error } = await request('GET', path);
+  if (status === 404)
+    return 'No program is waiting with this code. Check it, or start the login again: a code is valid for ten minutes.';
+  if (error !== undefined) return error;
+  find('enter-code').reset();
+  showLogin(body);
+});
+
+function showLogin({ client_name, address, requested_at, permission, app_ids }) {
+  fill('client', client_name);
+  fill('address', address);
+  fill('requested', new Date(requested_at).toLocaleTimeString(undefined, { timeStyle: 'short' }));
+  fill('apps', app_ids === null ? 'All' : `Only ${app_ids.join(', ')}`);
+  setOptions(
+    'workspace',
+    workspaces.map(({ id, name }) => [id, name]),
+  );
+  const granted = permission === 'read_only' ? ['read_only'] : ['full_access', 'read_only'];
+  setOptions(
+    'permission',
+    granted.map((each) => [each, permissions[each]]),
+  );
+  show('decide');
+}
+
+function setOptions(id, options) {
+  find(id).replaceChildren(...options.map(([value, textContent]) => create('option', { value, textContent })));
+}
+
+async function answer(body, outcome) {
+  const workspace = find('workspace').value;
+  const { status, error } = await request('POST', `${path}/answer?workspaceId=${workspace}`, body);
+  if (status === 404 && !/app/i.test(error)) return 'This code has expired. Start the login of the program again.';
+  if (error !== undefined) return error;
+  show(outcome);
+}
+
+onSubmit('decide', ({ permission, days }) =>
+  answer({ approve: true, permission, expires_in_days: Number(days) }, 'approved'),
+);
+onClick(find('deny'), find('deny-error'), () => answer({ approve: false }, 'denied'));
+
+startPage(start);
