@@ -9,11 +9,17 @@ import { fileURLToPath } from 'node:url';
 
 /** The user and group `nobody`. */
 export const nobodyId = 65534;
-/** The first of 256 users of which each repository has one, so git of one repository can't look at git of another. */
+/** The first of 256 users. Repositories that exist at the same time have different ones, so git of one can't look at git of another. */
 export const firstRepositoryId = 65_024;
 const repositoryIds = 256;
 
-export const chooseRepositoryId = (): number => firstRepositoryId + randomInt(repositoryIds);
+/** Chooses a user that none of these has, unless all are taken. */
+export function chooseRepositoryId(taken: ReadonlySet<number>): number {
+  const ids = Array.from({ length: repositoryIds }, (_, index) => firstRepositoryId + index);
+  const free = ids.filter((id) => !taken.has(id));
+  const choice = free.length > 0 ? free : ids;
+  return choice[randomInt(choice.length)] as number;
+}
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
@@ -25,7 +31,7 @@ type Wrapper = readonly string[];
 
 /**
  * The namespaces that a program gets. A Node program keeps the process id of the wrapper, because it talks with its
- * parent. With `alone`, all of the program's processes end with the wrapper.
+ * parent. With `alone`, all of the program's processes end with the wrapper, and it with this process.
  */
 interface Separation {
   readonly hasNetwork: boolean;
@@ -36,10 +42,13 @@ interface Separation {
 function listWrappers(userId: number, { hasNetwork, alone }: Separation): Wrapper[] {
   const [setpriv, unshare] = [findTool('setpriv'), findTool('unshare')];
   if (!isRoot() || setpriv === undefined) return [];
-  const identity = [setpriv, `--reuid=${userId}`, `--regid=${userId}`, '--clear-groups', '--no-new-privs', '--'];
+  // The kernel forgets this setting of a process when its user changes, so `unshare --kill-child` would have no effect.
+  const ending = alone ? ['--pdeathsig=KILL'] : [];
+  const rights = [`--reuid=${userId}`, `--regid=${userId}`, '--clear-groups', '--no-new-privs'];
+  const identity = [setpriv, ...rights, ...ending, '--'];
   if (unshare === undefined) return [identity];
-  const namespaces = ['--ipc', ...(hasNetwork ? [] : ['--net']), ...(alone ? ['--pid', '--fork', '--kill-child'] : [])];
-  return [[unshare, ...namespaces, '--', ...identity], identity];
+  const namespaces = ['--ipc', ...(hasNetwork ? [] : ['--net']), ...(alone ? ['--pid', '--fork'] : [])];
+  return [[...(alone ? [setpriv, ...ending, '--'] : []), unshare, ...namespaces, '--', ...identity], identity];
 }
 
 /** Whether this wrapper can run a harmless command here, with the test's arguments. */

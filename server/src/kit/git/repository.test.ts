@@ -443,6 +443,19 @@ describe.runIf(process.getuid?.() === 0)('git of a worker that is root', () => {
     expect(new Set(owners)).toEqual(new Set([uid]));
   });
 
+  it('belongs to a user that no other repository has', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-owners-'));
+    await chmod(folder, 0o711);
+    const owners: number[] = [];
+    const names = () => Promise.resolve(owners.map((_, index) => join(folder, String(index))));
+    for (let index = 0; index < 40; index += 1) {
+      const { folder: opened } = await openBareRepository(join(folder, String(index)), names);
+      owners.push((await stat(opened)).uid);
+    }
+    expect(new Set(owners).size).toBe(40);
+    await rm(folder, { recursive: true });
+  });
+
   it('has network only if it needs it', async () => {
     const list =
       'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "; cat /proc/net/fib_trie | grep -c 127.0.0.1 || true';
@@ -458,6 +471,22 @@ describe.runIf(process.getuid?.() === 0)('git of a worker that is root', () => {
     await expect.poll(() => listSleeping(uid)).toEqual([]);
     expect(Date.now() - before).toBeLessThan(60_000);
   });
+
+  it.each(['timed_out', 'stopped'] as const)(
+    'leaves no process behind that has left the group and is %s',
+    async (end) => {
+      const stop = new AbortController();
+      const running = runGit(repository.folder, ['-c', 'alias.x=!setsid sleep 300', 'x'], {
+        timeoutMs: end === 'timed_out' ? 1_500 : 60_000,
+        signal: stop.signal,
+      });
+      const { uid } = await stat(repository.folder);
+      await expect.poll(() => listSleeping(uid), { interval: 20 }).not.toEqual([]);
+      if (end === 'stopped') stop.abort();
+      expect((await running).end).toBe(end);
+      await expect.poll(() => listSleeping(uid)).toEqual([]);
+    },
+  );
 });
 
 /** The ids of a user's processes that run `sleep`. A killed process can be listed until the kernel has ended it. */

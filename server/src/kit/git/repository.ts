@@ -11,12 +11,18 @@ import { search } from './search.ts';
 import { checkId, listTree, readBlob, writeTree } from './trees.ts';
 import { type BareRepository, BundleRefused, type MergeResult, type NewCommit } from './types.ts';
 
-/** Creates the repository if it does not exist. Object ids are SHA-1. */
-export async function openBareRepository(folder: string): Promise<BareRepository> {
+/**
+ * Creates the repository if it does not exist, with an owner that none of the other repositories has. Object ids are
+ * SHA-1.
+ */
+export async function openBareRepository(
+  folder: string,
+  listOthers: () => Promise<readonly string[]> = async () => [],
+): Promise<BareRepository> {
   if (!existsSync(join(folder, 'HEAD'))) {
     await mkdir(folder, { recursive: true });
     await requireGit(folder, ['init', '--quiet', '--bare', '--template=', '--object-format=sha1', '.']);
-    await giveAway(folder);
+    await giveAway(folder, await listOthers());
   }
 
   const resolve = async (ref: string): Promise<string | undefined> => {
@@ -67,13 +73,20 @@ export async function openBareRepository(folder: string): Promise<BareRepository
  * Nothing of a stranger is in the repository yet. Later commands run as its owner, never as root. Throws if the owner
  * can't enter it.
  */
-async function giveAway(folder: string): Promise<void> {
-  const userId = chooseRepositoryId();
+async function giveAway(folder: string, others: readonly string[]): Promise<void> {
+  const userId = chooseRepositoryId(new Set(await Promise.all(others.map(readOwner))));
   if (wrapAsUser(userId, { hasNetwork: false }).length === 0) return;
   const names = await readdir(folder, { recursive: true });
   for (const path of ['', ...names]) await chown(join(folder, path), userId, userId);
   if (!mayEnter(userId, folder)) throw new Error(`git can't enter ${folder}; allow all users to do so (chmod o+x)`);
 }
+
+/** 0 if it has been removed. */
+const readOwner = (folder: string): Promise<number> =>
+  stat(folder).then(
+    ({ uid }) => uid,
+    () => 0,
+  );
 
 async function measurePacks(folder: string): Promise<number> {
   let bytes = 0;

@@ -126,6 +126,9 @@ export async function runGit(folder: string, args: readonly string[], options: G
   const stop = (why: GitResult['end']) => {
     if (end === 'exited') end = why;
     killGroup(child.pid);
+    // A process that has left the group may keep the pipes open.
+    child.stdout.destroy();
+    child.stderr.destroy();
   };
   const onAbort = () => stop('stopped');
   signal?.addEventListener('abort', onAbort);
@@ -161,7 +164,11 @@ export async function runGit(folder: string, args: readonly string[], options: G
     });
     closed.catch(() => {});
     feed(child.stdin, options.input, stop);
-    const reading = readOutput().finally(() => child.stdout.destroy());
+    const reading = readOutput()
+      .catch((error) => {
+        if (end === 'exited') throw error; // otherwise, it was stopped in the middle
+      })
+      .finally(() => child.stdout.destroy());
     const [status] = await Promise.all([closed, reading]);
     return { end, status, stdout: Buffer.concat(chunks), stderr };
   } finally {

@@ -44,7 +44,9 @@ export async function openWorkplace(db: Db, deps: ProvisionDeps, session: Sessio
   try {
     await mkdir(folder, { recursive: true, mode: folderMode });
     await checkOwner(deps.sessionFolder);
-    const repository = await openBareRepository(join(folder, 'repository.git'));
+    const repository = await openBareRepository(join(folder, repositoryName), () =>
+      listRepositories(deps.sessionFolder),
+    );
     return { folder, repository, credential, close: () => removeWorkplace(folder, deps.commandSandbox) };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -54,6 +56,11 @@ export async function openWorkplace(db: Db, deps: ProvisionDeps, session: Sessio
     );
   }
 }
+
+const repositoryName = 'repository.git';
+
+const listRepositories = async (sessionFolder: string): Promise<string[]> =>
+  (await readdir(sessionFolder)).map((name) => join(sessionFolder, name, repositoryName));
 
 // If the worker runs as root, commands run as other users. They must be able to enter the folder, but not list it.
 const folderMode = process.getuid?.() === 0 ? 0o711 : 0o700;
