@@ -91,6 +91,29 @@ describe('followChat', () => {
     followed.close();
   });
 
+  it('tells of revisions those who saw a turn and those who joined after it', async () => {
+    const app = await createApp();
+    const first = await follow(app);
+    await first.until('app.changed');
+    await send(app, 'Go');
+    await first.until('turn.completed');
+    const second = await follow(app);
+    await second.until('app.changed');
+    await putFile(app, 'public/a.js', 'x');
+    await putFile(app, 'public/b.js', 'x');
+    const { revision } = await getApp(app);
+    const listRevisions = ({ events }: EventStream) =>
+      withoutPings(events).flatMap(({ event, data }) => (event === 'app.changed' ? [data.revision] : []));
+    for (const each of [first, second]) {
+      await expect.poll(() => listRevisions(each).at(-1)).toBe(revision);
+      each.close();
+    }
+    const resumed = await follow(app, { id: second.events.findLast(({ id }) => id !== undefined)?.id });
+    await putFile(app, 'public/c.js', 'x');
+    expect((await resumed.until('app.changed')).data.revision).toBe(revision + 1);
+    resumed.close();
+  });
+
   it('continues after any event in another process, without losing or repeating one', async () => {
     const app = await createApp();
     const whole = await follow(app);

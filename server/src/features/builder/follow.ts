@@ -118,10 +118,19 @@ const toSource = (deps: ChatAnswerDeps, access: AppAccess): Source<ChatPosition,
     const { turn, revision } = state;
     const { items, hasMore } = turn === null ? nothing : await readTurn(db, deps, access, turn, from);
     const placed = items.map((item) => ({ ...item, position: { ...item.position, revision } }));
-    if (placed.length > 0 || revision <= from.revision) return { items: placed, hasMore };
-    return { items: [{ position: { ...from, revision } }], hasMore };
+    if (placed.length > 0) return { items: placed, hasMore };
+    const position = turn === null ? toNextTurn(from, state) : from;
+    if (position === from && revision <= from.revision) return { items: [], hasMore };
+    return { items: [{ position: { ...position, revision } }], hasMore };
   },
 });
+
+/**
+ * Where all followers wait if no turn follows. Those who saw the last one end are behind those who joined after it, and
+ * would otherwise be the only ones for whom is read.
+ */
+const toNextTurn = (from: ChatPosition, { last_message }: ChatState): ChatPosition =>
+  last_message < from.message ? from : { ...from, message: last_message + 1, claim: 0, seq: 0 };
 
 type TurnPosition = Omit<ChatPosition, 'revision'>;
 interface TurnBatch {
