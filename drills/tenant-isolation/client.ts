@@ -14,6 +14,9 @@ export interface HttpResponse {
   readonly body: string;
 }
 
+/** An event stream is read for this long: what a stranger may not see would be in its first events. */
+const streamMs = 1_000;
+
 export type Send = (sent: HttpRequest) => Promise<HttpResponse>;
 
 /** Sends requests to each port in turn. */
@@ -31,11 +34,16 @@ export function openClient(ports: readonly number[], connections: number): { sen
       { agent, port, host: '127.0.0.1', method, path, headers: { ...headers, ...typed } },
       (got) => {
         const chunks: Buffer[] = [];
+        const finish = () =>
+          resolve({ status: got.statusCode ?? 0, headers: got.headers, body: Buffer.concat(chunks).toString() });
         got.on('data', (chunk: Buffer) => chunks.push(chunk));
         got.on('error', reject);
-        got.on('end', () =>
-          resolve({ status: got.statusCode ?? 0, headers: got.headers, body: Buffer.concat(chunks).toString() }),
-        );
+        got.on('end', finish);
+        if (got.headers['content-type'] !== 'text/event-stream') return;
+        setTimeout(() => {
+          finish();
+          got.destroy();
+        }, streamMs);
       },
     );
     sending.on('error', reject);
