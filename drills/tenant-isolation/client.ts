@@ -39,7 +39,7 @@ export function openClient(ports: readonly number[], connections: number): { sen
         got.on('data', (chunk: Buffer) => chunks.push(chunk));
         got.on('error', reject);
         got.on('end', finish);
-        if (got.headers['content-type'] !== 'text/event-stream') return;
+        if (!got.headers['content-type']?.startsWith('text/event-stream')) return;
         setTimeout(() => {
           finish();
           got.destroy();
