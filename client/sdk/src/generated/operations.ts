@@ -492,6 +492,8 @@ export interface SyncAppFilesArgs {
   app_id: string;
   /** The files to write; a path must not be repeated. */
   files: schemas.SyncAppFilesBody['files'];
+  /** The paths of the files to delete; those that do not exist are left out. */
+  delete?: schemas.SyncAppFilesBody['delete'];
   /** Whether to delete every file of the app that was not sent; false by default. */
   delete_missing?: schemas.SyncAppFilesBody['delete_missing'];
   /** The revision of the app that you last read. If it is no longer the current one, the request fails with 409. */

@@ -359,7 +359,7 @@ export interface AppFilesSynced {
   created: string[];
   /** The paths of the files whose content changed. */
   updated: string[];
-  /** The paths of the files that were deleted because they were not sent. */
+  /** The paths of the files that were deleted. */
   deleted: string[];
   /** The revision of the app, which increases with each change of files or schemas. */
   revision: number;
@@ -4143,6 +4143,8 @@ export interface SyncAppFilesBody {
     /** How `content` is written: as text (`utf-8`, the default) or as base64. */
     encoding?: 'utf-8' | 'base64' | null;
   })[];
+  /** The paths of the files to delete; those that do not exist are left out. */
+  delete?: string[] | null;
   /** Whether to delete every file of the app that was not sent; false by default. */
   delete_missing?: boolean | null;
   /** The revision of the app that you last read. If it is no longer the current one, the request fails with 409. */

@@ -277,6 +277,12 @@ describe('files', () => {
       status: 409,
       body: { code: 'revision_conflict', revision: 3 },
     });
+    const third = await sync(app.id, { files: [{ path: 'd', content: '1' }], delete: ['b', 'never'] });
+    expect(third.body).toEqual({ created: ['d'], updated: [], deleted: ['b'], revision: 4 });
+    const again = await sync(app.id, { files: [], delete: ['b'] });
+    expect(again).toMatchObject({ body: { deleted: [], revision: 4 }, headers: { 'x-changed': 'false' } });
+    const twice = await sync(app.id, { files: [{ path: 'c', content: '2' }], delete: ['d', 'c'] });
+    expect(twice.body.detail).toEqual([expect.objectContaining({ loc: ['body', 'delete', 1], type: 'value_error' })]);
     const bad = await sync(app.id, {
       files: [
         { path: 'd', content: '1' },
@@ -300,8 +306,8 @@ describe('files', () => {
       (await world.call('GET', `/api/apps/${app.id}/files`, { as })).body.items.map(
         (file: { path: string }) => file.path,
       ),
-    ).toEqual(['b', 'c']);
-    expect((await get(app.id)).body.revision).toBe(3);
+    ).toEqual(['c', 'd']);
+    expect((await get(app.id)).body.revision).toBe(4);
   });
 
   it('written concurrently lose no revision', async () => {

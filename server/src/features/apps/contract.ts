@@ -218,6 +218,11 @@ export const FileSyncInput = body({
     'The files to write; a path must not be repeated.',
     [{ path: 'src/App.tsx', content: 'export default 1;\n' }],
   ),
+  delete: described(
+    optional(distinct(list(filePath, 0, 5000), (path) => path)),
+    'The paths of the files to delete; those that do not exist are left out.',
+    ['src/Old.tsx'],
+  ),
   delete_missing: described(
     optional(z.boolean()),
     'Whether to delete every file of the app that was not sent; false by default.',
@@ -232,9 +237,7 @@ export type FileSyncInput = z.output<typeof FileSyncInput>;
 export const FileSyncResult = answer('AppFilesSynced', {
   created: described(z.array(z.string()), 'The paths of the files that did not exist before.', ['src/App.tsx']),
   updated: described(z.array(z.string()), 'The paths of the files whose content changed.', ['src/index.css']),
-  deleted: described(z.array(z.string()), 'The paths of the files that were deleted because they were not sent.', [
-    'src/Old.tsx',
-  ]),
+  deleted: described(z.array(z.string()), 'The paths of the files that were deleted.', ['src/Old.tsx']),
   revision: revisionField,
 });
 

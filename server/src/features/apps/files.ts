@@ -98,9 +98,15 @@ export async function deleteAppFile(db: Db, access: AppAccess, path: string, now
   });
 }
 
-/** Writes all files in the request as one revision. With `delete_missing`, removes all other files. */
+/**
+ * Writes and deletes the files that the request names, as one revision. With `delete_missing`, deletes all other files,
+ * too.
+ */
 export async function syncAppFiles(db: Db, storage: StorageQuota, access: AppAccess, input: FileSyncInput, now: Date) {
   const files = input.files.map((file) => toStoredFile(file.path, file));
+  const unwanted = new Set(input.delete ?? []);
+  const both = files.find(({ path }) => unwanted.has(path));
+  if (both !== undefined) throw writtenAndDeleted(input.delete?.indexOf(both.path) ?? 0);
   return transaction(db, async (db) => {
     const app = await lockApp(db, access);
     if (input.expected_revision !== undefined && input.expected_revision !== app.revision)
@@ -109,7 +115,7 @@ export async function syncAppFiles(db: Db, storage: StorageQuota, access: AppAcc
     const sent = new Set(files.map((file) => file.path));
     const changes = {
       ...compare(files, known),
-      deleted: input.delete_missing ? [...known.keys()].filter((path) => !sent.has(path)) : [],
+      deleted: [...known.keys()].filter((path) => unwanted.has(path) || (input.delete_missing && !sent.has(path))),
     };
     if (isEmpty(changes)) return unchanged({ ...changes, revision: app.revision });
     const revision = await incrementRevision(db, access, { cause: 'sync' }, now);
@@ -246,6 +252,11 @@ const revisionConflict = (revision: number) =>
       retrySafe: false,
     },
   );
+
+const writtenAndDeleted = (index: number) =>
+  new ValidationError([
+    { loc: ['body', 'delete', index], msg: 'must not be the path of a file that is sent', type: 'value_error' },
+  ]);
 
 const tooLarge = (limit: number) =>
   new Problem(
