@@ -3004,6 +3004,19 @@ export interface GetCreditsArgs {
 
 export type GetCreditsCodes = codes.Unauthenticated | codes.Forbidden_adbbf0 | codes.NotFound_workspace_not_found | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
+export interface GetCreditUsageArgs {
+  /** Only what was used at or after this time, at most 92 days before `to`; by default since the month began. */
+  from?: string;
+  /** Only what was used before this time; now by default. */
+  to?: string;
+  /** What the credits of a day are added up by. */
+  group_by?: 'user' | 'app' | 'operation';
+  /** The id of the workspace, for credentials that are valid in several workspaces. */
+  workspaceId?: string;
+}
+
+export type GetCreditUsageCodes = codes.Unauthenticated | codes.Forbidden_3db4dc | codes.NotFound_workspace_not_found | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
 export interface ListCreditLedgerArgs {
   /** The maximum number of items per page. */
   limit?: number;
@@ -5289,6 +5302,15 @@ export interface Operations {
    * Effect: read. `GET /api/workspace/credits`
    */
   getCredits(args?: GetCreditsArgs, options?: CallOptions): Call<schemas.Credits, GetCreditsCodes>;
+
+  /**
+   * Add up the credits that were used on each day.
+   *
+   * Owners, admins and workspace keys see what everybody used. Others see only their own use. At most 10,000 sums are returned, of the newest days; `X-Truncated` says if there are more.
+   *
+   * Effect: read. `GET /api/workspace/credits/usage`
+   */
+  getCreditUsage(args?: GetCreditUsageArgs, options?: CallOptions): Call<schemas.CreditUsage, GetCreditUsageCodes>;
 
   /**
    * List the credit ledger, newest first.

@@ -1342,6 +1342,26 @@ export interface CreditLedgerRow {
   note: string | null;
 }
 
+export interface CreditUsage {
+  /** The beginning of what is added up. */
+  from: string;
+  /** The end of what is added up. */
+  to: string;
+  /** The days, newest first, and within each what was used most. */
+  items: CreditUsageBucket[];
+}
+
+export interface CreditUsageBucket {
+  /** The day, in UTC. */
+  day: string;
+  /** The id of the person or of the app, or the operation; null if it is unknown or there is none. */
+  key: string | null;
+  /** The credits that were used. */
+  used: number;
+  /** The credits that were returned. */
+  refunded: number;
+}
+
 export interface Credits {
   /** The start of the month, in UTC. */
   period_start: string;

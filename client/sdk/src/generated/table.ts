@@ -270,6 +270,7 @@ export const table: Readonly<Record<string, string>> = {
   removeFolderItem: 'DELETE /api/app-folders/{folder_id}/items/{app_id} s',
   listPrices: 'GET /api/prices s r',
   getCredits: 'GET /api/workspace/credits s r',
+  getCreditUsage: 'GET /api/workspace/credits/usage s r',
   listCreditLedger: 'GET /api/workspace/credits/ledger s r p=items',
   listAuditLog: 'GET /api/workspace/audit-log s r p=items',
   exportAuditLog: 'GET /api/workspace/audit-log/export s r n',

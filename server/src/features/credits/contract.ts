@@ -82,6 +82,46 @@ export const LedgerQuery = query({
 });
 export type LedgerQuery = z.output<typeof LedgerQuery>;
 
+export const maxUsageDays = 92;
+
+export const UsageQuery = query({
+  from: parameter(
+    queryTime.optional(),
+    'Only what was used at or after this time, at most 92 days before `to`; by default since the month began.',
+    '2026-11-01T00:00:00.000Z',
+  ),
+  to: parameter(
+    queryTime.optional(),
+    'Only what was used before this time; now by default.',
+    '2026-11-15T00:00:00.000Z',
+  ),
+  group_by: parameter(
+    z.enum(['user', 'app', 'operation']).default('operation'),
+    'What the credits of a day are added up by.',
+  ),
+});
+export type UsageQuery = z.output<typeof UsageQuery>;
+
+export const CreditUsage = answer('CreditUsage', {
+  from: described(timestamp, 'The beginning of what is added up.', '2026-11-01T00:00:00.000Z'),
+  to: described(timestamp, 'The end of what is added up.', '2026-11-15T00:00:00.000Z'),
+  items: described(
+    z.array(
+      answer('CreditUsageBucket', {
+        day: described(z.string(), 'The day, in UTC.', '2026-11-14'),
+        key: described(
+          z.string().nullable(),
+          'The id of the person or of the app, or the operation; null if it is unknown or there is none.',
+          'sendChatMessage',
+        ),
+        used: described(z.number(), 'The credits that were used.', 41.5),
+        refunded: described(z.number(), 'The credits that were returned.', 0),
+      }),
+    ),
+    'The days, newest first, and within each what was used most.',
+  ),
+});
+
 export const presentCredits = (balance: PoolBalance, isPerson: boolean, now: Date): z.input<typeof Credits> => ({
   period_start: startOfMonth(now).toISOString(),
   period_end: startOfMonth(now, 1).toISOString(),

@@ -42,6 +42,57 @@ beforeAll(async () => {
   await reserveFor(admin, 4, new Date());
 });
 
+describe('getCreditUsage', () => {
+  const path = '/api/workspace/credits/usage';
+  const today = new Date().toISOString().slice(0, 10);
+
+  it('adds up what was used, by operation, app or person', async () => {
+    const sums = { used: 3.5, refunded: 1 };
+    expect((await get(path)).items).toEqual([{ day: today, key: 'test', ...sums }]);
+    expect((await get(`${path}?group_by=user`)).items).toEqual([{ day: today, key: editor.id, ...sums }]);
+    expect((await get(`${path}?group_by=app`)).items).toEqual([
+      { day: today, key: app.id, used: 2.5, refunded: 0 },
+      { day: today, key: null, used: 1, refunded: 1 },
+    ]);
+  });
+
+  it('has the sums of the balance', async () => {
+    const { items } = await get(path);
+    const total = (items as { used: number; refunded: number }[]).reduce(
+      (sum, each) => sum + each.used - each.refunded,
+      0,
+    );
+    expect(total).toBe((await get('/api/workspace/credits')).used);
+  });
+
+  it('shows members below admin their own use only', async () => {
+    expect((await get(path, tokens.editor)).items).toHaveLength(1);
+    const viewer = await world.member(workspace, 'viewer', 'viewer@example.com');
+    expect((await get(path, await world.token(viewer, workspace))).items).toEqual([]);
+    const byKey = await world.call('GET', path, { headers: { api_key: key.token } });
+    expect(byKey.body.items).toHaveLength(1);
+  });
+
+  it('has what was used in the period, of at most 92 days', async () => {
+    const before = await get(`${path}?to=${today}T00:00:00Z&from=${earlier.getUTCFullYear()}-01-01T00:00:00Z`);
+    expect(before.detail[0]).toMatchObject({ loc: ['query', 'from'], type: 'value_error' });
+    const day = (await get(`${path}?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z`)) as object;
+    expect(day).toEqual({ from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z', items: [] });
+  });
+
+  it('has the newest days if there are more than 10,000 sums', async () => {
+    const place = await world.workspace(owner, 'business', 'Busy');
+    await sql`insert into credit_ledger (workspace_id, id, kind, amount, operation, created_date)
+      select ${place}, gen_random_uuid(), 'use', 1, 'operation ' || n, now() - interval '1 second' - n % 2 * interval '40 days'
+      from generate_series(1, 10010) n`.execute(world.db);
+    const from = new Date(Date.now() - 80 * 86_400_000).toISOString();
+    const got = await world.call('GET', `${path}?from=${from}`, { as: await world.token(owner, place) });
+    expect(got.headers['x-truncated']).toBe('true');
+    expect(got.body.items).toHaveLength(10_000);
+    expect(got.body.items[0].day > got.body.items.at(-1).day).toBe(true);
+  });
+});
+
 describe('getCredits', () => {
   it("returns this month's credits of the workspace and the caller", async () => {
     await world.db

@@ -1,4 +1,4 @@
-// The routes for credits: this month's balance, and the ledger.
+// The routes for credits: prices, this month's balance, the usage by day, and the ledger.
 
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { self, workspaceAs } from '../../core/auth/guards/workspace.ts';
@@ -8,8 +8,9 @@ import { LedgerEntry, presentLedgerRow } from '../../core/credits/ledger.ts';
 import { getPoolBalance, startOfMonth } from '../../core/credits/pool.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
-import { Credits, LedgerQuery, OperationPrice, presentCredits } from './contract.ts';
+import { Credits, CreditUsage, LedgerQuery, OperationPrice, presentCredits, UsageQuery } from './contract.ts';
 import { listLedger } from './store.ts';
+import { getCreditUsage } from './usage.ts';
 
 export interface CreditRouteDeps {
   readonly cursors: Cursors;
@@ -50,6 +51,22 @@ export const creditRoutes = ({ cursors, listRoutes }: CreditRouteDeps): Route[] 
         caller.user_id !== null,
         now,
       ),
+  }),
+  route({
+    name: 'getCreditUsage',
+    headers: ['X-Truncated'],
+    method: 'GET',
+    path: '/api/workspace/credits/usage',
+    summary: 'Add up the credits that were used on each day',
+    description:
+      'Owners, admins and workspace keys see what everybody used. Others see only their own use. At most 10,000 sums are returned, of the newest days; `X-Truncated` says if there are more.',
+    credentials: { ...writeCredentials, workspaceKey: 'usage:read' },
+    access: { ...workspaceAs('viewer'), needs: 'workspace viewer (own rows), workspace admin (all rows)' },
+    limit: perMinute(60, 'workspace'),
+    work: 'slow',
+    query: UsageQuery,
+    answers: { 200: CreditUsage },
+    handle: ({ db, access, query, now }) => getCreditUsage(db, access, query, now),
   }),
   route({
     name: 'listCreditLedger',

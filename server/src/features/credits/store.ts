@@ -7,15 +7,18 @@ import type { PoolKey } from '../../core/credits/reconciliation.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import type { LedgerQuery } from './contract.ts';
+import type { LedgerQuery, UsageQuery } from './contract.ts';
+
+const seesEveryRow = ({ role }: WorkspaceAccess): boolean => role === null || isRoleAtLeast(role, 'admin');
 
 /** Owners, admins and workspace keys see every row. Others see only their own. */
 export function listLedger(
   db: Db,
-  { workspace_id, role, caller }: WorkspaceAccess,
+  access: WorkspaceAccess,
   query: LedgerQuery,
   after: Position | undefined,
 ): Promise<LedgerRow[]> {
+  const { workspace_id, caller } = access;
   let rows = db
     .selectFrom('credit_ledger')
     .selectAll()
@@ -23,7 +26,7 @@ export function listLedger(
     .orderBy('created_date', 'desc')
     .orderBy('id', 'desc')
     .limit(query.limit + 1);
-  if (role !== null && !isRoleAtLeast(role, 'admin')) rows = rows.where('user_id', '=', caller.user_id);
+  if (!seesEveryRow(access)) rows = rows.where('user_id', '=', caller.user_id);
   if (query.user_id !== undefined) rows = rows.where('user_id', '=', idOrNull(query.user_id));
   if (query.app_id !== undefined) rows = rows.where('app_id', '=', idOrNull(query.app_id));
   if (query.kind !== undefined) rows = rows.where('kind', '=', query.kind);
@@ -31,6 +34,34 @@ export function listLedger(
   if (query.to !== undefined) rows = rows.where('created_date', '<=', query.to);
   if (after) rows = rows.where(sql<boolean>`(created_date, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`);
   return rows.execute();
+}
+
+export interface UsageBucket {
+  readonly day: string;
+  readonly key: string | null;
+  readonly used: number;
+  readonly refunded: number;
+}
+
+/** Adds up the ledger by day, newest first. Its sums are those of the pools (reconciliation.ts). */
+export async function sumUsage(
+  db: Db,
+  access: WorkspaceAccess,
+  { group_by }: Pick<UsageQuery, 'group_by'>,
+  { from, to, limit }: { readonly from: Date; readonly to: Date; readonly limit: number },
+): Promise<UsageBucket[]> {
+  const { workspace_id, caller } = access;
+  const key = sql.ref({ user: 'user_id', app: 'app_id', operation: 'operation' }[group_by]);
+  const own = seesEveryRow(access) ? sql`` : sql`and user_id = ${caller.user_id}`;
+  const { rows } = await sql<UsageBucket>`
+    select to_char(created_date at time zone 'UTC', 'YYYY-MM-DD') as day, ${key}::text as key,
+      coalesce(sum(amount) filter (where kind = 'use'), 0) as used,
+      coalesce(sum(amount) filter (where kind = 'refund'), 0) as refunded
+    from credit_ledger
+    where workspace_id = ${workspace_id} and kind in ('use', 'refund')
+      and created_date >= ${from} and created_date < ${to} ${own}
+    group by 1, 2 order by 1 desc, 3 desc, 2 limit ${limit}`.execute(db);
+  return rows;
 }
 
 /** The pools since `from` that were last checked before `since`. */
