@@ -5,7 +5,15 @@ import { z } from 'zod';
 import { publicSettings } from '../../core/identity/app-shapes.ts';
 import { revisionCauses } from '../../core/identity/revisions.ts';
 import { ArchiveError } from '../../kit/archive/archive-error.ts';
-import { type ArchiveTable, counter, newRowId, owner, refersTo, time } from '../../kit/archive/columns.ts';
+import {
+  type ArchiveTable,
+  counter,
+  newRowId,
+  owner,
+  refersTo,
+  sinceRevision,
+  time,
+} from '../../kit/archive/columns.ts';
 import type { Row } from '../../kit/archive/read-archive.ts';
 import { httpsUrl, list, name, oneOf, origin, pattern, text } from '../../kit/http/shapes.ts';
 import { filePath, slugPattern } from './contract.ts';
@@ -53,7 +61,7 @@ export const appArchiveTables: Readonly<Record<string, ArchiveTable>> = {
       size: z.int().min(0).max(maxFileBytes),
       encoding: oneOf('utf-8', 'base64'),
       updated_date: time,
-      since_revision: counter.default(0), // older archives have none
+      since_revision: sinceRevision,
     },
     binary: ['content'],
     atMost: { per: 'app_id', rows: maxFiles, sumOf: 'size', sum: maxAppBytes },

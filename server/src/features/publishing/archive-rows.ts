@@ -1,6 +1,6 @@
 // Defines how apps' security settings are stored in an archive.
 import { z } from 'zod';
-import { type ArchiveTable, counter, refersTo } from '../../kit/archive/columns.ts';
+import { type ArchiveTable, refersTo, sinceRevision } from '../../kit/archive/columns.ts';
 import { headerSettings } from './contract.ts';
 
 export const publishingArchiveTables: Readonly<Record<string, ArchiveTable>> = {
@@ -14,7 +14,7 @@ export const publishingArchiveTables: Readonly<Record<string, ArchiveTable>> = {
       content_type_options: headerSettings.content_type_options.nullable(),
       referrer_policy: headerSettings.referrer_policy.nullable(),
       permissions_policy: headerSettings.permissions_policy.nullable(),
-      since_revision: counter.default(0), // older archives have none
+      since_revision: sinceRevision,
     },
     atMost: { per: 'app_id', rows: 1 },
   },

@@ -238,6 +238,32 @@ describe('records', () => {
   });
 });
 
+describe('the history of an app', () => {
+  it('has the files and headers that were there before revisions were kept, also after an import', async () => {
+    const exported = await world.workspace(owner, 'pro');
+    const before = await world.token(owner, exported);
+    const app = await world.appOf(owner, exported);
+    const put = (path: string) =>
+      world.call('PUT', `/api/apps/${app.id}/files/content?path=${path}`, { as: before, body: { content: path } });
+    const headers = { csp: "default-src 'self'" };
+    await put('old.js'); // 2
+    await world.call('PATCH', `/api/apps/${app.id}/security/settings`, { as: before, body: { headers } }); // 3
+    for (const table of ['app_files', 'app_security_settings'] as const) // as migration 0100 leaves them
+      await world.db.updateTable(table).set({ since_revision: 0 }).where('app_id', '=', app.id).execute();
+    for (const path of ['a.js', 'b.js']) await put(path); // 4 and 5
+    const file = join(folder, 'history.tar.gz');
+    await exportTo(world.db, exported, file);
+    const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
+    const as = await world.token(owner, workspace_id);
+    const [imported] = (await world.call('GET', '/api/apps', { as })).body.items;
+    const list = async (revision: number) =>
+      (await world.call('GET', `/api/apps/${imported.id}/files?revision=${revision}`, { as })).body.items;
+    expect((await list(4)).map(({ path }: { path: string }) => path)).toEqual(['a.js', 'old.js']);
+    const { body } = await world.call('GET', `/api/apps/${imported.id}/revisions/5?against=4`, { as });
+    expect(body).toMatchObject({ changes: [{ path: 'b.js', kind: 'added' }], header_changes: null });
+  });
+});
+
 describe('an imported workflow', () => {
   it('is inactive, and gets another address for its hook when it is turned on', async () => {
     const exported = await world.workspace(owner, 'pro');

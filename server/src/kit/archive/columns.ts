@@ -68,3 +68,9 @@ export const time = z
 
 /** A counter. The maximum leaves room for further increments. */
 export const counter = z.int().min(0).max(1e9);
+
+/**
+ * The revision since which something is as it is. Older archives have none, and 0 stands for what was there before
+ * revisions were kept. Both become 1, the first revision of an app, because a row that is inserted with 0 counts as new.
+ */
+export const sinceRevision = counter.default(0).transform((revision) => Math.max(1, revision));
