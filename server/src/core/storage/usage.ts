@@ -48,8 +48,11 @@ const added = columns.map((column) => `${column} = u.${column} + excluded.${colu
 const rowsPerFold = 10_000;
 const foldsPerRun = 100;
 
+/** A newer release may count further kinds, for which this one has no column: its workers merge them. */
+const knownKinds = `kind in (${storageKinds.map((kind) => `'${kind}'`).join(', ')})`;
+
 /** SQL that returns 0 if there are changes to merge. */
-export const foldDueInMs = 'select 0 from storage_changes order by workspace_id limit 1';
+export const foldDueInMs = `select 0 from storage_changes where ${knownKinds} order by workspace_id limit 1`;
 
 /** Merges the changes of all workspaces. Returns a number above 0 if there may be more. */
 export async function foldStorageChanges(db: Db, now: Date): Promise<number> {
@@ -63,7 +66,7 @@ export async function foldStorageChanges(db: Db, now: Date): Promise<number> {
 async function foldBatch(db: Db, now: Date): Promise<number> {
   const { rows } = await sql<{ count: number }>`/* service */ with folded as (
       delete from storage_changes where ctid = any(array(
-        select ctid from storage_changes limit ${rowsPerFold} for update skip locked))
+        select ctid from storage_changes where ${sql.raw(knownKinds)} limit ${rowsPerFold} for update skip locked))
       returning workspace_id, kind, bytes),
     sums as (
       select workspace_id, ${sql.raw(sumsByKind.join(', '))} from folded

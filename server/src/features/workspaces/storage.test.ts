@@ -14,7 +14,7 @@ import { createEmptyDatabase } from '../../../test/support/template.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
 import { recountStorage, recountWorkspace } from '../../core/storage/recount.ts';
-import { foldStorageChanges, readStorageUsage } from '../../core/storage/usage.ts';
+import { foldDueInMs, foldStorageChanges, readStorageUsage } from '../../core/storage/usage.ts';
 import { migrate, readMigrations } from '../../kit/db/migrate.ts';
 import { newId } from '../../kit/ids.ts';
 
@@ -141,6 +141,32 @@ describe('the count of stored bytes', () => {
       const stored = { records_bytes, files_bytes: 1_000, archives_bytes: 0, quota_bytes };
       expect(await readStorageUsage(db, workspace_id)).toMatchObject(stored);
     }
+  });
+
+  it('leaves the changes of kinds that a newer release counts to its workers', async () => {
+    const place = await newPlace();
+    await foldStorageChanges(db, world.clock.now());
+    const undo = new Error('undo');
+    const work = world.db.transaction().execute(async (db) => {
+      const store = (kind: string) =>
+        sql`insert into storage_changes values (${place.workspace}, ${kind}, 7)`.execute(db);
+      const isDue = async () => (await sql.raw(foldDueInMs).execute(db)).rows.length > 0;
+      const fold = async () => {
+        const wasDue = await isDue();
+        await foldStorageChanges(db, world.clock.now());
+        return wasDue;
+      };
+      await sql`alter table storage_changes drop constraint storage_changes_kind_check`.execute(db);
+      await store('later');
+      expect(await fold()).toBe(false);
+      await store('files');
+      expect(await fold()).toBe(true);
+      expect((await sql`select kind, bytes from storage_changes`.execute(db)).rows).toEqual([
+        { kind: 'later', bytes: 7 },
+      ]);
+      throw undo;
+    });
+    await expect(work).rejects.toBe(undo);
   });
 
   it('makes no request wait for another transaction of the same workspace', async () => {
