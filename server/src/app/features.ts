@@ -18,7 +18,7 @@ import { builder } from '../features/builder/index.ts';
 import { codingSessions, createSessionStops } from '../features/coding-sessions/index.ts';
 import { connectors, endAttempts } from '../features/connectors/index.ts';
 import { credits } from '../features/credits/index.ts';
-import { appSchemas, entities } from '../features/entities/index.ts';
+import { appSchemas, createAppSchemas, entities, schemasForFixes } from '../features/entities/index.ts';
 import { folders } from '../features/folders/index.ts';
 import { installation } from '../features/installation/index.ts';
 import { members } from '../features/members/index.ts';
@@ -91,7 +91,7 @@ export function createFeatures(shared: Shared, settings: FeatureSettings, app: W
     security({
       ...shared,
       files: used.apps.scannedFiles,
-      schemas: appSchemas,
+      schemas: schemasForFixes,
       readSecuritySettings: used.publishing.readSecuritySettings,
       findOpenRules: used.entities.findOpenRules,
     }),
@@ -178,7 +178,7 @@ function createUsedFeatures(shared: Shared, settings: FeatureSettings, app: Whol
     ...shared,
     openPreview: createPreview(platformFiles),
     files: createAppFiles(shared.storage),
-    schemas: appSchemas,
+    schemas: createAppSchemas(shared.storage),
     signUp: createSignUpChoice(shared),
   });
   const appFeature = apps({

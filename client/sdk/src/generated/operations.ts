@@ -653,7 +653,7 @@ export interface AnswerHeldRulesArgs {
   apply: schemas.AnswerHeldRulesBody['apply'];
 }
 
-export type AnswerHeldRulesCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_eb4b5d | codes.Conflict_held_rules_outdated | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type AnswerHeldRulesCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_eb4b5d | codes.Conflict_held_rules_outdated | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface PublishAppArgs {
   /** The id of the app or agent. */
@@ -1208,7 +1208,7 @@ export interface SyncEntitySchemasArgs {
   dry_run?: schemas.SyncEntitySchemasBody['dry_run'];
 }
 
-export type SyncEntitySchemasCodes = codes.Unauthenticated | codes.Forbidden_dabfde | codes.NotFound_app_not_found | codes.Conflict_c49351 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SyncEntitySchemasCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_dabfde | codes.NotFound_app_not_found | codes.Conflict_c49351 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetEntitySchemaArgs {
   /** The id of the app or agent. */
@@ -1246,7 +1246,7 @@ export interface PutEntitySchemaArgs {
   rls?: schemas.EntitySchemaDocument['rls'];
 }
 
-export type PutEntitySchemaCodes = codes.Unauthenticated | codes.Forbidden_dabfde | codes.NotFound_app_not_found | codes.Conflict_1546cb | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type PutEntitySchemaCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_dabfde | codes.NotFound_app_not_found | codes.Conflict_1546cb | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteEntitySchemaArgs {
   /** The id of the app or agent. */

@@ -340,6 +340,27 @@ describe('answerHeldRules', () => {
     expect(await listHeld(app)).toEqual([]);
   });
 
+  it('answers 402 if the history has no room for the earlier rules; the proposal stays, and can be dropped', async () => {
+    const app = await createAppWithTask();
+    await runTurn(app, save({ properties, rls: { read: true, write: own } }));
+    const [held] = await listHeld(app);
+    const setQuota = (storage_quota_bytes: number | null) =>
+      world.db.updateTable('workspaces').set({ storage_quota_bytes }).where('id', '=', workspace).execute();
+    try {
+      await setQuota(1);
+      world.clock.aheadMs += 61_000; // expires the usage that this process has cached
+      expect(await answerRule(app, held.id, true)).toMatchObject({
+        status: 402,
+        body: { code: 'storage_quota_exceeded' },
+      });
+      expect(await listHeld(app)).toMatchObject([{ id: held.id }]);
+      expect(await answerRule(app, held.id, false)).toMatchObject({ status: 200, body: { applied: false } });
+    } finally {
+      await setQuota(null);
+      world.clock.aheadMs -= 61_000;
+    }
+  });
+
   it('is for editors of the app, and a later turn replaces what an earlier one proposed', async () => {
     const app = await createAppWithTask();
     await runTurn(app, save({ properties, rls: { read: true, write: own } }));

@@ -145,7 +145,10 @@ const answerHeldRules = (deps: ChatRouteDeps): Route =>
       ],
     },
     answers: { 200: HeldRulesAnswered },
-    refusals: [{ status: 409, code: 'held_rules_outdated' }],
+    refusals: [
+      { status: 402, code: 'storage_quota_exceeded' },
+      { status: 409, code: 'held_rules_outdated' },
+    ],
     handle: ({ db, access, body, now }) => answerHeldRule(db, deps, access, body, now),
   });
 

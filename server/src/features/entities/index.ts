@@ -1,5 +1,5 @@
 // The entry point of the entities feature: schemas for an app's data, and records protected by rules.
-import type { AppReach, DataAccess } from '../../core/auth/proofs.ts';
+import type { AppAccess, AppReach, DataAccess } from '../../core/auth/proofs.ts';
 import { listenAfterCommit } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
@@ -12,7 +12,7 @@ import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
 import type { WriteDeps } from './records/write.ts';
 import { auditCountedWrites, countWrites } from './records/write-audit.ts';
-import { applyHeldRule, listWithRecords, separateChanges } from './schemas/held-rules.ts';
+import { applyHeldRule, listWithRecords, type RuleToApply, separateChanges } from './schemas/held-rules.ts';
 import { listOpenEntities } from './schemas/open-entities.ts';
 import { findOpenRules } from './schemas/open-rules.ts';
 import { schemaRoutes } from './schemas/routes.ts';
@@ -23,6 +23,8 @@ import {
   listFieldNames,
   lockSchemas,
   previewEntitySchema,
+  type SchemaSpace,
+  unlimited,
 } from './schemas/schema.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
 import { hashSchemas, listSchemas } from './schemas/store.ts';
@@ -31,7 +33,7 @@ export { entityArchiveTables } from './archive-rows.ts';
 export { orderSchema } from './contract.ts';
 export { grammarSchemas } from './grammar-schemas.ts';
 
-/** Access to an app's schemas for features that change them as part of a larger operation. */
+/** Reads an app's schemas for other features. */
 export const appSchemas = {
   list: async (db: Db, access: AppReach) =>
     (await listSchemas(db, access)).map(({ name, document, revision }) => ({
@@ -42,13 +44,28 @@ export const appSchemas = {
   hash: hashSchemas,
   preview: previewEntitySchema,
   lock: lockSchemas,
-  apply: applySchemas,
   separate: separateChanges,
   listWithRecords,
-  applyHeld: applyHeldRule,
   has: hasEntity,
   listFields: listFieldNames,
 };
+
+type Documents = Parameters<typeof applySchemas>[3]['documents'];
+
+/** An app's schemas for features that change them as part of a larger operation. */
+export const createAppSchemas = (storage: SchemaSpace) => ({
+  ...appSchemas,
+  apply: (db: Db, access: AppAccess, documents: Documents, revision: number, now: Date) =>
+    applySchemas(db, storage, access, { documents, revision }, now),
+  applyHeld: (db: Db, access: AppAccess, rule: RuleToApply, revision: number, now: Date) =>
+    applyHeldRule(db, storage, access, { ...rule, revision }, now),
+});
+
+/**
+ * For fixes that only close what is open, which no quota may prevent. To open it again takes a change that is refused
+ * at a full quota, so this can't be repeated to fill the history.
+ */
+export const schemasForFixes = createAppSchemas(unlimited);
 
 interface EntityDeps extends WriteDeps {
   readonly cursors: Cursors;
@@ -61,6 +78,7 @@ export function entities({ cursors, listNamedEntities, ...deps }: EntityDeps) {
   return {
     routes: [
       ...schemaRoutes({
+        storage: deps.storage,
         trashAllRecords: (countBytes, db, ...args) => trashAllRecords(db, { ...deps, findEntity, countBytes }, ...args),
         async listNamedEntities(...args) {
           const named: string[] = [];

@@ -81,6 +81,23 @@ describe('fixRls', () => {
     expect([await revisionOf(), await countEntries()]).toEqual([revision, entries]);
   });
 
+  it('also closes what is open if the storage quota is full', async () => {
+    const app = await publicApp();
+    await putSchema(app, 'Order', { read: true });
+    await scan(app);
+    const setQuota = (storage_quota_bytes: number | null) =>
+      world.db.updateTable('workspaces').set({ storage_quota_bytes }).where('id', '=', workspace).execute();
+    try {
+      await setQuota(0);
+      world.clock.aheadMs += 61_000; // expires the usage that this process has cached
+      expect((await fix(app, 'Order')).body).toMatchObject({ applied: [{ entity_name: 'Order' }], failed: [] });
+      expect(await getRules(app, 'Order')).not.toMatchObject({ read: true });
+    } finally {
+      await setQuota(null);
+      world.clock.aheadMs -= 61_000;
+    }
+  });
+
   it('does not say that rules are applied if somebody has set others since', async () => {
     const app = await publicApp();
     await putSchema(app, 'Order', { read: true });

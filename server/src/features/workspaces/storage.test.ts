@@ -332,6 +332,28 @@ describe('the storage quota', () => {
     expect((await call('PUT', 'files/content?path=c.txt', { content: 'c' })).status).toBe(402);
   });
 
+  it('refuses new and changed schemas that the history has no room for, and still deletes them', async () => {
+    const place = await newPlace({ storage_quota_bytes: quota });
+    const { call } = place;
+    const large = (name: string, digit: string) => ({ name, description: digit.repeat(2_000), properties: { a: {} } });
+    const put = (name: string, digit: string, query = '') =>
+      call('PUT', `entity-schemas/${name}${query}`, large(name, digit));
+    const sync = (...schemas: object[]) => call('PUT', 'entity-schemas', { schemas });
+    for (const name of ['A', 'B']) expect((await put(name, '1')).status).toBe(200);
+    expect((await put('A', '2')).status).toBe(200); // keeps the first document of A
+    await call('POST', 'entities/Note', { text: textOf(quota - 3_000) });
+    const full = [put('A', '3'), put('C', '1'), sync(large('A', '3')), sync(large('C', '1'))];
+    for (const answer of full) expect(await answer).toMatchObject(refused);
+    expect((await put('A', '2')).headers['x-changed']).toBe('false');
+    expect((await put('A', '3', '?dry_run=true')).status).toBe(200);
+    const rest = (await call('GET', 'entity-schemas')).body.filter(({ name }: { name: string }) => name !== 'A');
+    const schemas = rest.map(({ schema }: { schema: object }) => schema);
+    expect((await call('PUT', 'entity-schemas', { schemas, delete_missing: true })).status).toBe(200);
+    expect((await call('DELETE', 'entity-schemas/B')).status).toBe(200);
+    expect(await put('B', '1')).toMatchObject(refused);
+    await expectExact(place);
+  });
+
   it('is free again at once after a purge, whatever the process had read', async () => {
     const { call, kept } = await newFullPlace();
     const more = { text: textOf(2_000) };

@@ -5,7 +5,7 @@ import { isStatementTimeout } from '../../../kit/db/failures.ts';
 import type { Db } from '../../../tables.ts';
 import { isObject } from '../rules/values.ts';
 import { type HeldOperation, type HeldRule, separateOpenings, withHeldRule } from './openings-apart.ts';
-import { applySchemas } from './schema.ts';
+import { applySchemas, type SchemaSpace } from './schema.ts';
 import { findSchema, hasStoredRecords, listSchemas, listStoredFields, lockSchema } from './store.ts';
 
 type Document = Readonly<Record<string, unknown>>;
@@ -67,15 +67,22 @@ export async function listWithRecords(db: Db, access: AppAccess, names: readonly
   return used;
 }
 
+export interface RuleToApply {
+  readonly entity: string;
+  readonly operation: HeldOperation;
+  readonly rule: unknown;
+}
+
 /** Applies a rule that was held, as part of `revision`, which the caller has started (`applySchemas`). */
 export async function applyHeldRule(
   db: Db,
+  storage: SchemaSpace,
   access: AppAccess,
-  { entity, operation, rule }: { readonly entity: string; readonly operation: HeldOperation; readonly rule: unknown },
-  revision: number,
+  { entity, operation, rule, revision }: RuleToApply & { readonly revision: number },
   now: Date,
 ): Promise<void> {
   const row = await findSchema(db, access, entity);
   if (row === undefined) throw new Error('the entity of the held rule does not exist'); // its revision was checked
-  await applySchemas(db, access, [withHeldRule(row.document as Document, operation, rule)], revision, now);
+  const documents = [withHeldRule(row.document as Document, operation, rule)];
+  await applySchemas(db, storage, access, { documents, revision }, now);
 }

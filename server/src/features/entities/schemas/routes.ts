@@ -20,9 +20,9 @@ import {
 import {
   deleteEntitySchema,
   getEntitySchema,
-  type ListNamedEntities,
   listEntitySchemas,
   putEntitySchema,
+  type SyncDeps,
   syncEntitySchemas,
   type TrashAllRecords,
 } from './schema.ts';
@@ -31,13 +31,14 @@ import { findSchema } from './store.ts';
 const schemaWriteCredentials = { ...writeCredentials, workspaceKey: 'schemas:write' } as const;
 const limitReached = { status: 409, code: 'limit_reached' } as const;
 
-interface SchemaDeps {
+const quotaExceeded = { status: 402, code: 'storage_quota_exceeded' } as const;
+
+interface SchemaDeps extends SyncDeps {
   /** `countBytes` counts the records toward the byte budget. */
   trashAllRecords(countBytes: (bytes: number) => Promise<unknown>, ...args: Parameters<TrashAllRecords>): Promise<void>;
-  readonly listNamedEntities: ListNamedEntities;
 }
 
-export const schemaRoutes = ({ trashAllRecords, listNamedEntities }: SchemaDeps): Route[] => [
+export const schemaRoutes = ({ trashAllRecords, storage, listNamedEntities }: SchemaDeps): Route[] => [
   route({
     name: 'listEntitySchemas',
     method: 'GET',
@@ -68,8 +69,8 @@ export const schemaRoutes = ({ trashAllRecords, listNamedEntities }: SchemaDeps)
     repeat: 'safe',
     audits: ['entity_schema.created', 'entity_schema.updated', 'entity_schema.deleted'],
     answers: { 200: SchemasSynced },
-    refusals: [{ status: 409, code: 'schema_in_use' }, limitReached],
-    handle: ({ db, access, body, now }) => syncEntitySchemas(db, access, body, listNamedEntities, now),
+    refusals: [{ status: 409, code: 'schema_in_use' }, limitReached, quotaExceeded],
+    handle: ({ db, access, body, now }) => syncEntitySchemas(db, { storage, listNamedEntities }, access, body, now),
   }),
   route({
     name: 'getEntitySchema',
@@ -100,10 +101,11 @@ export const schemaRoutes = ({ trashAllRecords, listNamedEntities }: SchemaDeps)
     repeat: 'safe',
     audits: ['entity_schema.created', 'entity_schema.updated'],
     answers: { 200: SchemaSaved },
-    refusals: [{ status: 409, code: 'revision_conflict' }, limitReached],
+    refusals: [{ status: 409, code: 'revision_conflict' }, limitReached, quotaExceeded],
     handle: ({ db, access, params, query, body, now }) =>
       putEntitySchema(
         db,
+        storage,
         access,
         { name: parse(EntityName, ['path', 'entity_name'], params.entity_name), document: body, options: query },
         now,

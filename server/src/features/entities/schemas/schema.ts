@@ -4,6 +4,7 @@ import canonicalize from 'canonicalize';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { incrementRevision } from '../../../core/identity/apps.ts';
+import type { StorageQuota } from '../../../core/storage/quota.ts';
 import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
 import { withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
@@ -52,6 +53,9 @@ const presentSchema = (row: SchemaRow, record_count: number) => ({
   updated_date: row.updated_date.toISOString(),
 });
 
+/** Throws 402 if the workspace has no space for what the history keeps. */
+export type SchemaSpace = Pick<StorageQuota, 'admit'>;
+
 export interface PutOptions {
   readonly dry_run?: boolean | undefined;
   readonly expected_revision?: number | undefined;
@@ -59,6 +63,7 @@ export interface PutOptions {
 
 export async function putEntitySchema(
   db: Db,
+  storage: SchemaSpace,
   access: AppAccess,
   {
     name,
@@ -79,7 +84,9 @@ export async function putEntitySchema(
     const { impact, partial } = await measureImpact(db, access, { before: known, after: schema, records }, now);
     const isSame = before !== undefined && isSameDocument(before.document, document);
     const revision =
-      isSame || dry_run ? currentRevision : await saveAsRevision(db, access, [{ schema, document, before }], now);
+      isSame || dry_run
+        ? currentRevision
+        : await saveAsRevision(db, storage, access, [{ schema, document, before }], now);
     return withNotes(
       {
         name,
@@ -100,7 +107,7 @@ export async function putEntitySchema(
 
 /** Describes the effect of saving a schema without saving it. Throws the same errors as `putEntitySchema`. */
 export const previewEntitySchema = async (db: Db, access: AppAccess, name: string, document: Document, now: Date) => ({
-  ...(await putEntitySchema(db, access, { name, document, options: { dry_run: true } }, now)).body,
+  ...(await putEntitySchema(db, unlimited, access, { name, document, options: { dry_run: true } }, now)).body,
   open_operations: listOpenRules(document.rls),
 });
 
@@ -110,12 +117,17 @@ export interface SyncInput {
   readonly dry_run?: boolean | undefined;
 }
 
+export interface SyncDeps {
+  readonly storage: SchemaSpace;
+  readonly listNamedEntities: ListNamedEntities;
+}
+
 /** Creates, replaces and (with `delete_missing`) deletes schemas in one revision, all or nothing. */
 export async function syncEntitySchemas(
   db: Db,
+  { storage, listNamedEntities }: SyncDeps,
   access: AppAccess,
   input: SyncInput,
-  listNamed: ListNamedEntities,
   now: Date,
 ) {
   const schemas = parseDocuments(
@@ -133,12 +145,12 @@ export async function syncEntitySchemas(
     const names = new Set(schemas.map((schema) => schema.name));
     const removed = input.delete_missing ? [...known.values()].filter((row) => !names.has(row.name)) : [];
     await refuseInUse(db, access, removed);
-    await refuseNamed(db, access, removed, listNamed);
+    await refuseNamed(db, access, removed, listNamedEntities);
     const isChange = changed.length > 0 || removed.length > 0;
     if (isChange && !input.dry_run) {
       const revision =
         changed.length > 0
-          ? await saveAsRevision(db, access, changed, now)
+          ? await saveAsRevision(db, storage, access, changed, now)
           : await incrementRevision(db, access, { cause: 'schema' }, now);
       for (const row of removed) await removeWithAudit(db, access, row, revision, now);
     }
@@ -160,9 +172,9 @@ export async function syncEntitySchemas(
  */
 export async function applySchemas(
   db: Db,
+  storage: SchemaSpace,
   access: AppAccess,
-  documents: readonly Document[],
-  revision: number,
+  { documents, revision }: { readonly documents: readonly Document[]; readonly revision: number },
   now: Date,
 ): Promise<void> {
   // Documents are parsed one by one, as in the preview, because the pattern budget is meant for a single document.
@@ -174,7 +186,7 @@ export async function applySchemas(
     before: known.get(schema.name),
   }));
   const changed = changes.filter(({ document, before }) => !before || !isSameDocument(before.document, document));
-  if (changed.length > 0) await saveChanges(db, access, changed, revision, now);
+  if (changed.length > 0) await saveChanges(db, storage, access, { changes: changed, revision }, now);
 }
 
 /** Moves all of an entity's records to the trash, with their keys and events. */
@@ -234,19 +246,40 @@ interface SchemaChange {
   readonly before: SchemaRow | undefined;
 }
 
-async function saveAsRevision(db: Db, access: AppAccess, changes: readonly SchemaChange[], now: Date): Promise<number> {
+async function saveAsRevision(
+  db: Db,
+  storage: SchemaSpace,
+  access: AppAccess,
+  changes: readonly SchemaChange[],
+  now: Date,
+): Promise<number> {
   const revision = await incrementRevision(db, access, { cause: 'schema' }, now);
-  await saveChanges(db, access, changes, revision, now);
+  await saveChanges(db, storage, access, { changes, revision }, now);
   return revision;
 }
 
+/** What a version counts beside its name and document (core/storage/stored-tables.ts). */
+const versionBytes = 200;
+
+/**
+ * What the history keeps of a change: the document that is replaced. A new document counts once it is replaced or
+ * deleted, and deleting is never refused, so it needs the space before it is saved.
+ */
+const measureKept = ({ schema, document, before }: SchemaChange): number =>
+  versionBytes + Buffer.byteLength(schema.name) + Buffer.byteLength(JSON.stringify(before?.document ?? document));
+
+/** For changes that are made at a full quota too. */
+export const unlimited: SchemaSpace = { admit: () => undefined };
+
 async function saveChanges(
   db: Db,
+  storage: SchemaSpace,
   access: AppAccess,
-  changes: readonly SchemaChange[],
-  revision: number,
+  { changes, revision }: { readonly changes: readonly SchemaChange[]; readonly revision: number },
   now: Date,
 ): Promise<void> {
+  const keptBytes = changes.reduce((sum, change) => sum + measureKept(change), 0);
+  await storage.admit(db, access, keptBytes, now);
   const budget = newAuditBudget();
   for (const { schema, document, before } of changes) {
     const known = before === undefined ? undefined : parseStoredSchema(before.document);
