@@ -33,7 +33,8 @@ export async function removePastVersions(db: Db, appId: string, keptFrom: number
   return rows.length;
 }
 
-const maxApps = 10;
+/** Apps are read in pages. A search that would need more of them fails. */
+const search = { appsPerPage: 10, pages: 20 };
 
 interface Sacrifice {
   readonly appId: string;
@@ -43,38 +44,55 @@ interface Sacrifice {
 
 /**
  * Gives up the workspace's oldest revisions beyond the last 20 of each app until `bytes` are free. If that would not be
- * enough, returns false and changes nothing, or with `orLess` gives up all of them. Apps that another transaction is
- * changing are left out.
+ * enough, returns false and changes nothing. Apps that another transaction is changing are left out.
  */
-export function freeHistory(
-  db: Db,
-  workspaceId: string,
-  { bytes, orLess = false }: { readonly bytes: number; readonly orLess?: boolean },
-): Promise<boolean> {
+export function freeHistory(db: Db, workspaceId: string, bytes: number): Promise<boolean> {
   return transaction(db, async (db) => {
-    let missing = bytes;
-    const sacrifices: Sacrifice[] = [];
-    for (const app of await listAppsByAge(db, workspaceId)) {
-      if (missing <= 0) break;
-      const steps = await listSteps(db, app.id, app.revision - alwaysKept + 1);
-      const step = steps.find(({ total }) => total >= missing) ?? steps.at(-1);
-      if (step === undefined) continue;
-      sacrifices.push({ appId: app.id, keptFrom: step.until_revision });
-      missing -= step.total;
-    }
-    if (missing > 0 && !orLess) return false;
+    const sacrifices = await chooseSacrifices(db, workspaceId, bytes);
+    if (sacrifices === undefined) return false;
     for (const { appId, keptFrom } of sacrifices) await dropRevisions(db, appId, keptFrom);
-    return missing <= 0;
+    return true;
   });
 }
 
-/** Locks and lists the apps that keep more than the last 20 revisions, the one with the oldest revision first. */
-async function listAppsByAge(db: Db, workspaceId: string): Promise<{ id: string; revision: number }[]> {
+/** Undefined if giving up everything would not be enough. */
+async function chooseSacrifices(db: Db, workspaceId: string, bytes: number): Promise<Sacrifice[] | undefined> {
+  let missing = bytes;
+  const sacrifices: Sacrifice[] = [];
+  const seen: string[] = [];
+  for (let page = 0; page < search.pages; page += 1) {
+    const apps = await listAppsByAge(db, workspaceId, seen);
+    for (const { id, revision } of apps) {
+      seen.push(id);
+      const steps = await listSteps(db, id, revision - alwaysKept + 1);
+      const step = steps.find(({ total }) => total >= missing) ?? steps.at(-1);
+      if (step === undefined) continue;
+      sacrifices.push({ appId: id, keptFrom: step.until_revision });
+      missing -= step.total;
+      if (missing <= 0) return sacrifices;
+    }
+    if (apps.length < search.appsPerPage) return undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Locks and lists apps that have something to give up beyond the last 20 revisions, the one with the oldest revision
+ * first, without those that were seen already.
+ */
+async function listAppsByAge(
+  db: Db,
+  workspaceId: string,
+  seen: readonly string[],
+): Promise<{ id: string; revision: number }[]> {
   const { rows } = await sql<{ id: string; revision: number }>`select a.id, a.revision from apps a
     join lateral (select r.created_date from app_revisions r
       where r.app_id = a.id and r.is_kept and r.revision <= a.revision - ${alwaysKept}
       order by r.revision limit 1) oldest on true
-    where a.workspace_id = ${workspaceId} order by oldest.created_date limit ${maxApps}
+    where a.workspace_id = ${workspaceId} and a.id <> all(${[...seen]}::uuid[])
+      and exists (select from app_past_versions v
+        where v.app_id = a.id and v.until_revision <= a.revision - ${alwaysKept - 1})
+    order by oldest.created_date, a.id limit ${search.appsPerPage}
     for no key update of a skip locked`.execute(db);
   return rows;
 }

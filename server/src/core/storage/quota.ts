@@ -78,7 +78,7 @@ export function createStorageQuota(): StorageQuota {
     const vain = vainSearches.get(workspace_id);
     if (vain !== undefined && missing >= vain.bytes && Math.abs(now.getTime() - vain.at) < trustedNearQuotaMs)
       return false;
-    const isFreed = await freeHistory(db, workspace_id, { bytes: missing });
+    const isFreed = await freeHistory(db, workspace_id, missing);
     if (!isFreed) vainSearches.set(workspace_id, { bytes: missing, at: now.getTime() });
     return isFreed;
   };

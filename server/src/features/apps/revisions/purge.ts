@@ -32,9 +32,9 @@ async function purgeBatch(db: Db, appId: string, now: Date): Promise<boolean> {
   const { kept_from } = await findNextDue(db, app);
   if ((await removePastVersions(db, appId, kept_from)) > 0) return true;
   const usage = await readStorageUsage(db, app.workspace_id);
-  // Schemas and headers are not refused when the quota is full, so what they replaced makes room afterwards.
+  // Headers and deletions are not refused when the quota is full, so what they replaced makes room afterwards.
   if (usage.quota_bytes !== null && usage.used_bytes > usage.quota_bytes)
-    await freeHistory(db, app.workspace_id, { bytes: usage.used_bytes - usage.quota_bytes, orLess: true });
+    await freeHistory(db, app.workspace_id, usage.used_bytes - usage.quota_bytes);
   await savePurge(db, appId, (await findNextDue(db, app)).due_at);
   return false;
 }

@@ -320,10 +320,13 @@ describe('a full storage quota', () => {
     await world.db.updateTable('workspaces').set(settings).where('id', '=', place).execute();
     const token = await world.token(owner, place);
     const app = await world.appOf(owner, place);
-    const write = (content: string) =>
-      world.call('PUT', `${pathOf(app)}/files/content?path=a.js`, { as: token, body: { content } });
+    const write = (content: string, to = app) =>
+      world.call('PUT', `${pathOf(to)}/files/content?path=a.js`, { as: token, body: { content } });
     const listAll = async () => (await world.call('GET', `${pathOf(app)}/revisions?limit=100`, { as: token })).body;
-    return { write, listAll };
+    const setQuota = (storage_quota_bytes: number) =>
+      world.db.updateTable('workspaces').set({ storage_quota_bytes }).where('id', '=', place).execute();
+    const purgeLater = () => purgeRevisions(world.db, new Date(world.clock.now().getTime() + 120_000));
+    return { place, app, write, listAll, setQuota, purgeLater };
   }
   const fill = (n: number) => `${n}`.padEnd(10_000, 'x');
 
@@ -334,6 +337,36 @@ describe('a full storage quota', () => {
     expect(kept_from).toBeGreaterThan(20);
     expect(kept_from).toBeLessThanOrEqual(41);
     for (const { revision, kept } of items) expect([revision, kept]).toEqual([revision, revision >= kept_from]);
+  });
+
+  it('that is exceeded is made room for after a change, if giving up revisions is enough', async () => {
+    const { write, listAll, setQuota, purgeLater } = await newWorkspace(10_000_000);
+    for (let n = 2; n <= 40; n += 1) await write(fill(n));
+    await setQuota(100_000); // the last 20 revisions alone take twice as much
+    await purgeLater();
+    expect((await listAll()).kept_from).toBe(1);
+    await write(fill(41));
+    await setQuota(300_000);
+    await purgeLater();
+    const { kept_from } = await listAll();
+    expect(kept_from).toBeGreaterThan(1);
+    expect(kept_from).toBeLessThan(21);
+  });
+
+  it('finds revisions to give up behind many apps that have none or too little', async () => {
+    const { place, write, listAll } = await newWorkspace(310_000);
+    const older = new Date(world.clock.now().getTime() - 86_400_000);
+    for (let n = 0; n < 24; n += 1) {
+      const other = await world.appOf(owner, place);
+      // Every other one has a small past version beyond the last 20 revisions, the rest have none.
+      if (n % 2 === 0) for (const content of ['1', '2']) await write(content, other);
+      await sql`insert into app_revisions (app_id, revision, cause, created_date)
+        select ${other.id}, n, 'file', ${older} from generate_series(4, 40) n`.execute(world.db);
+      await world.db.updateTable('apps').set({ revision: 40 }).where('id', '=', other.id).execute();
+      await world.db.updateTable('app_revisions').set({ created_date: older }).where('app_id', '=', other.id).execute();
+    }
+    for (let n = 2; n <= 40; n += 1) expect([n, (await write(fill(n))).status]).toEqual([n, 200]);
+    expect((await listAll()).kept_from).toBeGreaterThan(1);
   });
 
   it('refuses a write for which only the last 20 would make room', async () => {
