@@ -88,14 +88,31 @@ export async function removeReleasedSlugs(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
+const isExpired = (now: Date) =>
+  sql<boolean>`(a.deleted_date <= ${graceStart(now)} or w.deleted_date <= ${graceStart(now)})`;
+
 /** Lists apps that can't be purged, alone or with their workspace, until their records have been removed. */
 export async function listExpiredApps(db: Db, limit: number, now: Date): Promise<string[]> {
   const { rows } = await sql<{
     id: string;
   }>`/* service */ select a.id from apps a join workspaces w on w.id = a.workspace_id
-    where (a.deleted_date <= ${graceStart(now)} or w.deleted_date <= ${graceStart(now)})
+    where ${isExpired(now)}
       and exists (select from apps_holding_records h where h.app_id = a.id) order by a.id limit ${limit}`.execute(db);
   return rows.map((row) => row.id);
+}
+
+/** Undefined if the app is not expired any more, or another transaction is changing it. */
+export async function lockExpiredApp(
+  db: Db,
+  appId: string,
+  now: Date,
+): Promise<{ id: string; revision: number } | undefined> {
+  const { rows } = await sql<{
+    id: string;
+    revision: number;
+  }>`/* service */ select a.id, a.revision from apps a join workspaces w on w.id = a.workspace_id
+    where a.id = ${appId} and ${isExpired(now)} for no key update of a skip locked`.execute(db);
+  return rows[0];
 }
 
 /**

@@ -1,11 +1,19 @@
 // The background jobs of kept revisions: removing those that are no longer kept, and those of apps that are about to be
 // purged. Each batch is a transaction of its own, so a crash leaves nothing that the next run does not find.
-import { listExpiredApps } from '../../../core/identity/workspaces.ts';
+import { listExpiredApps, lockExpiredApp } from '../../../core/identity/workspaces.ts';
 import { freeHistory, removePastVersions } from '../../../core/storage/history.ts';
 import { readStorageUsage } from '../../../core/storage/usage.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
-import { findNextDue, findPurgeFloor, listDuePurges, lockAppRow, removeRevisions, savePurge } from './store.ts';
+import {
+  findNextDue,
+  findPurgeFloor,
+  listDuePurges,
+  lockAppRow,
+  noteNothingKept,
+  removeRevisions,
+  savePurge,
+} from './store.ts';
 
 const appsPerRun = 50;
 const expiredAppsPerRun = 10;
@@ -39,17 +47,23 @@ async function purgeBatch(db: Db, appId: string, now: Date): Promise<boolean> {
   return false;
 }
 
-const everyRevision = 2 ** 31 - 1;
-
 /** Empties the history of apps that are about to be purged, because it is too much to go with them at once. */
 export async function removeExpiredHistory(db: Db, now: Date): Promise<number> {
   let removed = 0;
   for (const appId of await listExpiredApps(db, expiredAppsPerRun, now)) {
     for (let batch = 0; batch < batchesPerRun; batch += 1) {
-      const some = await transaction(db, (db) => removePastVersions(db, appId, everyRevision));
+      const some = await transaction(db, (db) => removeExpiredBatch(db, appId, now));
       removed += some;
       if (some === 0) break;
     }
   }
   return removed;
+}
+
+/** The app may have been restored since it was listed, or may be restored later with what is left of its history. */
+async function removeExpiredBatch(db: Db, appId: string, now: Date): Promise<number> {
+  const app = await lockExpiredApp(db, appId, now);
+  if (app === undefined) return 0;
+  await noteNothingKept(db, app);
+  return removePastVersions(db, app.id, app.revision);
 }

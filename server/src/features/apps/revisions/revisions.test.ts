@@ -311,6 +311,24 @@ describe('what is kept', () => {
     await removeExpiredHistory(world.db, world.clock.now());
     expect(await countPast(app)).toBe(0);
   });
+
+  it('is not removed while the app is being restored, and otherwise says so if the app is restored afterwards', async () => {
+    const app = await makeRevisions(30, 1);
+    const deleted_date = new Date(world.clock.now().getTime() - 31 * 86_400_000);
+    await world.db.updateTable('apps').set({ deleted_date }).where('id', '=', app.id).execute();
+    await world.db.transaction().execute(async (restoring) => {
+      await restoring.updateTable('apps').set({ deleted_date: null }).where('id', '=', app.id).execute();
+      await removeExpiredHistory(world.app.database.db, world.clock.now());
+    });
+    expect(await countPast(app)).toBe(28);
+    expect((await list(app)).kept_from).toBe(1);
+    await world.db.updateTable('apps').set({ deleted_date }).where('id', '=', app.id).execute();
+    await removeExpiredHistory(world.app.database.db, world.clock.now());
+    await world.db.updateTable('apps').set({ deleted_date: null }).where('id', '=', app.id).execute();
+    expect((await list(app)).kept_from).toBe(30);
+    expect((await read(app, 'a.js', 29)).body.code).toBe('revision_not_found');
+    expect((await read(app, 'a.js', 30)).body.content).toBe('30');
+  });
 });
 
 describe('a full storage quota', () => {

@@ -192,6 +192,12 @@ export async function removeRevisions(db: Db, appId: string, before: number): Pr
   await sql`delete from app_revisions where app_id = ${appId} and revision < ${before}`.execute(db);
 }
 
+/** Says of all revisions before the present one that their contents are not kept. */
+export async function noteNothingKept(db: Db, { id, revision }: Omit<LockedApp, 'workspace_id'>): Promise<void> {
+  await sql`update app_revisions set is_kept = false
+    where app_id = ${id} and revision < ${revision} and is_kept`.execute(db);
+}
+
 interface NextDue {
   readonly kept_from: number;
   /** When the oldest revision beyond the last 200 will be 30 days old. Null if there is none. */
