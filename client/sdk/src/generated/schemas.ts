@@ -4669,7 +4669,7 @@ export interface WebhookAttempt {
   status_code: number | null;
   /** Why there was no response, such as `timeout` or `dns_error`; null if there was a response, see `status_code`. */
   error_type: string | null;
-  /** The first 512 bytes of the response body; null if there was no response or the attempt succeeded. */
+  /** The first 512 bytes of the response body; null if there was no response, if the attempt succeeded, and for all but the newest ten attempts. */
   response_body: string | null;
   /** What caused the attempt: the schedule, a redelivery (`manual`) or a replay. */
   kind: 'scheduled' | 'manual' | 'replay';

@@ -336,7 +336,7 @@ const Attempt = answer('WebhookAttempt', {
   error_type: errorTypeField,
   response_body: described(
     z.string().nullable(),
-    'The first 512 bytes of the response body; null if there was no response or the attempt succeeded.',
+    'The first 512 bytes of the response body; null if there was no response, if the attempt succeeded, and for all but the newest ten attempts.',
     'internal error',
   ),
   kind: described(

@@ -24,7 +24,9 @@ const retryDelaysMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourM
 /** Adds ±10% jitter, so deliveries that failed together are not retried together. */
 const withJitter = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
 
+// Attempts are stored even if the workspace's quota is full, so their number and their size are bounded.
 const maxAttemptsKept = 100;
+const maxBodiesKept = 10;
 
 /** The columns that an attempt changes. `runAgainInMs` is undefined once the delivery is finished. */
 export interface DeliveryUpdate {
@@ -77,7 +79,7 @@ export function applyAttempt(delivery: DeliveryRow, attempt: DeliveryAttempt, no
     response_body: ok ? null : response_body,
     kind: delivery.kind,
   };
-  const attempts = [...delivery.attempts, entry].slice(-maxAttemptsKept);
+  const attempts = withoutOldBodies([...delivery.attempts, entry].slice(-maxAttemptsKept));
   const common = {
     kind: 'scheduled',
     scheduled_attempts: delivery.scheduled_attempts + (delivery.kind === 'manual' ? 0 : 1),
@@ -96,6 +98,11 @@ export function applyAttempt(delivery: DeliveryRow, attempt: DeliveryAttempt, no
   // A delivery that has succeeded stays `delivered`, even if a later attempt fails.
   return { columns: { ...common, status: delivery.delivered_at === null ? 'failed' : 'delivered' } };
 }
+
+const withoutOldBodies = (attempts: DeliveryRow['attempts']): DeliveryRow['attempts'] =>
+  attempts.map((attempt, index) =>
+    index < attempts.length - maxBodiesKept ? { ...attempt, response_body: null } : attempt,
+  );
 
 function nextDelayMs(
   { kind, resume_at }: DeliveryRow,

@@ -172,6 +172,17 @@ describe('an attempt', () => {
     expect(runAgainInMs).toBeUndefined();
   });
 
+  it('is kept among the newest 100, and the newest ten keep their response bodies', () => {
+    const answered = { ...made, response_body: 'x'.repeat(512) };
+    let log = delivery;
+    for (let n = 0; n < 130; n += 1)
+      log = { ...log, ...applyAttempt({ ...log, kind: 'replay' }, answered, at(1)).columns };
+    const bodies = log.attempts.map(({ response_body }) => response_body);
+    expect(bodies).toEqual([...Array(90).fill(null), ...Array(10).fill(answered.response_body)]);
+    expect(log.attempts.at(0)?.number).toBe(31);
+    expect(log.size_bytes).toBeLessThan(25_000);
+  });
+
   it('by hand does not count in the schedule, which resumes where it was', () => {
     const resume_at = at(61);
     const { columns, runAgainInMs } = applyAttempt(
