@@ -16,6 +16,6 @@ export interface ModelReply {
   /** Defaults to `stop`, or to `tool_calls` if the reply has tool calls. */
   readonly finish_reason?: string;
   /** Refuses the request with this HTTP status instead of replying, for example because it is too long. */
-  readonly status?: 400 | 413;
+  readonly status?: 400 | 413 | 500;
 }
 export type Script = (request: ChatRequest) => ModelReply | Promise<ModelReply>;

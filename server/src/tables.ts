@@ -50,6 +50,8 @@ export interface Tables {
     failed_at: Date | null;
     is_logo_missing: Generated<boolean>;
     changed_in: string | null;
+    counted_at: Date | null;
+    has_called_model: Generated<boolean>;
   };
   ads_assets: {
     id: string;

@@ -1,13 +1,15 @@
 // Tests the daily numbers of the model's work that nobody pays for.
+import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
+import { transaction } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import {
+  countSuggestion,
   countUnpaid,
   maxUnpaidADay,
   maxUnpaidOfWorkspaceADay,
   removeOldUnpaid,
-  requireSuggestionsLeft,
   uncountUnpaid,
 } from './unpaid.ts';
 
@@ -38,15 +40,12 @@ describe('unpaid work of the model', () => {
     const works = Array.from({ length: times + 5 }, createWork);
     const counted = await Promise.all(works.map((work) => countUnpaid(db, work, noon)));
     expect(counted.filter(Boolean)).toHaveLength(times);
-    const require = (id: string) => requireSuggestionsLeft(db, { workspace_id, app: { id } }, noon);
-    await expect(require(newId())).rejects.toThrow(`for this workspace ${times} times today`);
+    const suggest = () => countSuggestion(db, { workspace_id, id: newId() }, noon);
+    await expect(suggest()).rejects.toThrow(`for this workspace ${times} times today`);
     const refunded = works[counted.indexOf(true)];
     if (refunded) await uncountUnpaid(db, refunded, noon);
-    await require(newId());
-    expect([await countUnpaid(db, createWork(), noon), await countUnpaid(db, createWork(), noon)]).toEqual([
-      true,
-      false,
-    ]);
+    await suggest();
+    await expect(suggest()).rejects.toThrow(`for this workspace ${times} times today`);
   });
 
   it('that an app may not have does not count for its workspace', async () => {
@@ -58,6 +57,31 @@ describe('unpaid work of the model', () => {
       .select('times')
       .executeTakeFirstOrThrow();
     expect(times).toBe(max);
+  });
+
+  it('names the app in the refusal if the number of the app is used up', async () => {
+    const app = { workspace_id, id: newId() };
+    for (let times = 0; times < max; times += 1) await countSuggestion(db, app, noon);
+    const refused = { headers: { 'retry-after': String(12 * 60 * 60) } };
+    await expect(countSuggestion(db, app, noon)).rejects.toMatchObject(refused);
+    await expect(countSuggestion(db, app, noon)).rejects.toThrow(`for this app ${max} times today`);
+    await countSuggestion(db, { workspace_id, id: newId() }, noon);
+  });
+
+  it('can be counted and taken back at the same time', async () => {
+    const work = createWork();
+    await countUnpaid(db, work, noon);
+    const change = (index: number) =>
+      transaction(db, async (db) => {
+        if (index % 2 === 0) await countUnpaid(db, work, noon);
+        else await uncountUnpaid(db, work, noon);
+      });
+    await countUnpaid(db, work, noon);
+    await Promise.all(Array.from({ length: 16 }, (_, index) => change(index)));
+    const { rows } = await sql<{ times: number }>`select times from unpaid_model_work
+      where workspace_id = ${workspace_id}`.execute(db);
+    expect(rows).toHaveLength(2);
+    expect(new Set(rows.map(({ times }) => times)).size).toBe(1);
   });
 
   it('can be taken back on the same day only', async () => {

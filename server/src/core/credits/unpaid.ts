@@ -1,5 +1,5 @@
 // Bounds the work of the operator's language model that nobody is charged for: what is free, and operations that are
-// refunded because they failed after they had called the model. Each kind has a number a day, in UTC.
+// not charged because they failed after they had called the model. Each kind has a number a day, in UTC.
 import { sql } from 'kysely';
 import { prepared } from '../../kit/db/database.ts';
 import type { Db, Tables } from '../../tables.ts';
@@ -15,7 +15,7 @@ export interface UnpaidWork {
 /** How often a day per app, except for explanations, which are counted per workspace only. */
 export const maxUnpaidADay: Readonly<Record<UnpaidWork['kind'], number>> = {
   explanation: 100,
-  /** Tests, search themes and texts of ads that the model was asked for and did not write. */
+  /** Tests, search themes and texts of ads that the model was asked for, and that were not charged for yet. */
   suggestion: 20,
   test_run: 3,
 };
@@ -48,37 +48,57 @@ export async function countUnpaid(db: Db, work: UnpaidWork, now: Date): Promise<
   return false;
 }
 
+type App = Pick<Tables['apps'], 'workspace_id' | 'id'>;
+
 /**
- * Throws 429 if the app, or its workspace, has had as many requests for suggestions today as it may have that the model
- * did not answer usably.
+ * Counts a request for suggestions, before the model is asked for them. Throws 429 if the app, or its workspace, has used
+ * up its number of today. Take it back where the work is charged for, or if the model has not worked.
  */
-export async function requireSuggestionsLeft(
-  db: Db,
-  { workspace_id, app }: { readonly workspace_id: string; readonly app: { readonly id: string } },
-  now: Date,
-): Promise<void> {
-  const { rows } = await sql<{ subject_id: string; times: number }>`select subject_id, times from unpaid_model_work
-    where workspace_id = ${workspace_id} and kind = 'suggestion' and subject_id in (${app.id}, ${workspace_id})
+export async function countSuggestion(db: Db, app: App, now: Date): Promise<void> {
+  if (await countUnpaid(db, toSuggestion(app), now)) return;
+  const { rows } = await sql<{ times: number }>`select times from unpaid_model_work
+    where workspace_id = ${app.workspace_id} and kind = 'suggestion' and subject_id = ${app.id}
       and day = (${now}::timestamptz at time zone 'UTC')::date`.execute(db);
-  const times = new Map(rows.map((row) => [row.subject_id, row.times]));
-  const refuse = (subject: string, max: number) => {
-    const message = `The language model gave no usable answer for ${subject} ${max} times today. Try again tomorrow.`;
-    const msToMidnight = dayMs - (now.getTime() % dayMs);
-    return rateLimited(message, max, dayMs / 1000, toWholeSeconds(msToMidnight));
-  };
-  const [max, maxOfWorkspace] = [maxUnpaidADay.suggestion, maxUnpaidOfWorkspaceADay.suggestion];
-  if ((times.get(app.id) ?? 0) >= max) throw refuse('this app', max);
-  if ((times.get(workspace_id) ?? 0) >= maxOfWorkspace) throw refuse('this workspace', maxOfWorkspace);
+  const isUsedUpByApp = (rows[0]?.times ?? 0) >= maxUnpaidADay.suggestion;
+  const max = (isUsedUpByApp ? maxUnpaidADay : maxUnpaidOfWorkspaceADay).suggestion;
+  const subject = isUsedUpByApp ? 'this app' : 'this workspace';
+  throw rateLimited(
+    `The language model gave no usable answer for ${subject} ${max} times today, requests in progress included. Try again tomorrow.`,
+    max,
+    dayMs / 1000,
+    toWholeSeconds(dayMs - (now.getTime() % dayMs)),
+  );
 }
 
 const dayMs = 24 * 60 * 60_000;
 
-/** Takes back a count of today, because the model did not work after all. */
-export async function uncountUnpaid(db: Db, { workspace_id, kind, subject_id }: UnpaidWork, now: Date): Promise<void> {
-  await sql`update unpaid_model_work set times = times - 1
-    where workspace_id = ${workspace_id} and kind = ${kind} and subject_id in (${subject_id}, ${workspace_id}) and times > 0
-      and day = (${now}::timestamptz at time zone 'UTC')::date`.execute(db);
+/** Takes back a suggestion that was counted at `countedAt`. Call this before you lock reservations or pools. */
+export const uncountSuggestion = (db: Db, app: App, countedAt: Date): Promise<void> =>
+  uncountUnpaid(db, toSuggestion(app), countedAt);
+
+const toSuggestion = ({ workspace_id, id }: App): UnpaidWork => ({ workspace_id, kind: 'suggestion', subject_id: id });
+
+/**
+ * Takes back work that was counted at `countedAt`, because it was charged for, or because the model did not work after
+ * all. Locks the workspace's row before the app's, as counting does.
+ */
+export async function uncountUnpaid(
+  db: Db,
+  { workspace_id, kind, subject_id }: UnpaidWork,
+  countedAt: Date,
+): Promise<void> {
+  for (const subject of new Set([workspace_id, subject_id]))
+    await sql`update unpaid_model_work set times = times - 1
+      where workspace_id = ${workspace_id} and kind = ${kind} and subject_id = ${subject} and times > 0
+        and day = (${countedAt}::timestamptz at time zone 'UTC')::date`.execute(db);
 }
+
+/**
+ * Whether a model that is unavailable for this reason may have worked, so the operator may have to pay for it. A model that
+ * is off, can't be reached, or serves no one at the moment, has written nothing.
+ */
+export const mayHaveWorked = ({ reason }: { readonly reason: string }): boolean =>
+  !['off', 'unreachable', 'refused'].includes(reason);
 
 /** Removes the numbers of days before yesterday, and returns how many. */
 export async function removeOldUnpaid(db: Db, now: Date): Promise<number> {

@@ -149,6 +149,84 @@ describe('generateFlows', () => {
     expect((await generate(app)).status).toBe(200);
   });
 
+  describe('counts work of the model that nobody pays for', () => {
+    const readCounted = async (app: { id: string }) => {
+      const { rows } = await sql<{ times: number }>`select times from unpaid_model_work
+        where subject_id = ${app.id}`.execute(world.db);
+      return rows[0]?.times ?? 0;
+    };
+    /** Replies as usual, after it has done what the caller could do in the meantime. */
+    const proposeAfter = (change: () => Promise<unknown>) =>
+      model.script(async () => {
+        await change();
+        return { tool_calls: [{ name: 'propose_flows', arguments: { flows: [flow('One')] } }] };
+      });
+
+    it('while the model works, until the request is charged', async () => {
+      const app = await newApp();
+      const counted: number[] = [];
+      proposeAfter(async () => counted.push(await readCounted(app)));
+      expect((await generate(app)).status).toBe(200);
+      expect([counted, await readCounted(app)]).toEqual([[1], 0]);
+    });
+
+    it('if the caller creates as many tests as an app can have meanwhile', async () => {
+      const app = await newApp();
+      proposeAfter(() =>
+        sql`insert into test_flows (id, workspace_id, app_id, name, goal, created_by, created_date, updated_date)
+          select gen_random_uuid(), ${workspace}, ${app.id}, 'Flow ' || n, 'Order.', 'x', now(), now()
+          from generate_series(1, 250) n`.execute(world.db),
+      );
+      expect(await generate(app)).toMatchObject({ status: 409, body: { code: 'limit_reached' } });
+      expect([await listUses(app), await readCounted(app)]).toEqual([[], 1]);
+    });
+
+    it('if the credits are used up meanwhile', async () => {
+      const app = await newApp();
+      proposeAfter(() => setLimit(0));
+      const got = await generate(app);
+      await setLimit(null);
+      expect(got).toMatchObject({ status: 402, body: { code: 'credits_exhausted' } });
+      expect([await listUses(app), await readCounted(app)]).toEqual([[], 1]);
+    });
+
+    it('if requests with one Idempotency-Key are sent at the same time', async () => {
+      const app = await newApp();
+      let asked = 0;
+      const bothAsked = Promise.withResolvers<void>();
+      proposeAfter(async () => {
+        asked += 1;
+        if (asked === 2) bothAsked.resolve();
+        await bothAsked.promise;
+      });
+      const headers = { 'idempotency-key': 'at-once' };
+      await Promise.all([generate(app, { headers }), generate(app, { headers })]);
+      expect([asked, await listUses(app), await readCounted(app)]).toEqual([2, ['generateFlows 2'], 1]);
+    });
+
+    it('and does not ask the model more often at the same time than it may in vain', async () => {
+      const app = await newApp();
+      model.script(() => ({ text: 'Test everything.' }));
+      await generate(app);
+      await sql`update unpaid_model_work set times = 19 where subject_id = ${app.id}`.execute(world.db);
+      const during: number[] = [];
+      model.script(async () => {
+        model.script(() => ({ text: 'Test everything.' }));
+        during.push((await generate(app)).status);
+        return { text: 'Test everything.' };
+      });
+      expect((await generate(app)).status).toBe(503);
+      expect(during).toEqual([429]);
+    });
+
+    it('but not if the model refused the request', async () => {
+      const app = await newApp();
+      model.script(() => ({ status: 500 }));
+      expect((await generate(app)).status).toBe(503);
+      expect(await readCounted(app)).toBe(0);
+    });
+  });
+
   it('generates once for one Idempotency-Key', async () => {
     const app = await newApp();
     propose(flow('One'));

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
 import { charge, requireCredits } from '../../core/credits/reservations.ts';
-import { countUnpaid, requireSuggestionsLeft } from '../../core/credits/unpaid.ts';
+import { countSuggestion, mayHaveWorked, uncountSuggestion } from '../../core/credits/unpaid.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { toStorableText } from '../../kit/text.ts';
@@ -32,21 +32,21 @@ const maxOutputTokens = 4_000;
 
 /**
  * Runs outside any transaction, because the model's reply takes a while. Checks the number of flows, then the credits,
- * then how often the model gave no usable answer today, then the model.
+ * then the model. The request is counted before the model is asked, and stays counted unless it is charged: a caller
+ * could make the charge fail on purpose, or send requests with one Idempotency-Key at the same time.
  */
 export async function proposeFlows(db: Db, deps: GenerationDeps, access: AppAccess, now: Date): Promise<NewFlow[]> {
   const { workspace_id, caller } = access;
   const app = toAppKey(access);
   if ((await countFlows(db, app)) > maxFlows - maxProposals) throw tooManyFlows();
   await requireCredits(db, { workspace_id, user_id: caller.user_id, amount: generationPrice }, now);
-  await requireSuggestionsLeft(db, access, now);
   const state = await deps.model.readState();
   if (state !== 'available') throw modelUnavailable(state);
-  const proposed = await askModel(deps, await describeApp(db, deps, access), await listFlowNames(db, app));
-  if (proposed === undefined) {
-    await countUnpaid(db, { workspace_id, kind: 'suggestion', subject_id: access.app.id }, now);
-    throw modelUnavailable('unavailable');
-  }
+  const [described, existing] = [await describeApp(db, deps, access), await listFlowNames(db, app)];
+  await countSuggestion(db, access.app, now);
+  const proposed = await askModel(deps, described, existing);
+  if (proposed === 'unavailable') await uncountSuggestion(db, access.app, now);
+  if (typeof proposed === 'string') throw modelUnavailable('unavailable');
   return proposed;
 }
 
@@ -61,6 +61,7 @@ export function saveProposedFlows(
   return transaction(db, async (db) => {
     await lockFlowList(db, toAppKey(access));
     const added = await addFlows(db, access, dropKnown(proposed, await listFlowNames(db, toAppKey(access))), now);
+    await uncountSuggestion(db, app, now);
     const price = { operation: 'generateFlows', reference_id: null, amount: generationPrice };
     await charge(db, { ...price, workspace_id, user_id: caller.user_id, app_id: app.id }, now);
     return { flows: added.map(presentFlow), no_changes: added.length === 0 };
@@ -91,20 +92,24 @@ const Proposals = z.object({ flows: z.array(Proposal).max(maxProposals) });
 
 const tool = { name: 'propose_flows', description: 'Propose tests for the app.', parameters: Proposals };
 
-/** Returns undefined if the model is unavailable or does not call the tool correctly. */
+/**
+ * `unusable`: the model does not call the tool correctly. `unavailable`: it has not worked, or was interrupted because this
+ * process shuts down.
+ */
 async function askModel(
   { model, shutdownSignal }: GenerationDeps,
   described: object,
   existing: readonly string[],
-): Promise<NewFlow[] | undefined> {
+): Promise<NewFlow[] | 'unusable' | 'unavailable'> {
   const content = JSON.stringify({ ...described, existing });
   const signal = AbortSignal.any([AbortSignal.timeout(maxModelMs), shutdownSignal]);
   const messages = [{ role: 'user' as const, content }];
   const request = { model: null, instructions, messages, tools: [tool], maxOutputTokens, signal };
   const said = await model.step(request, () => {});
-  if (said.outcome === 'unavailable') return undefined;
+  if (said.outcome === 'unavailable')
+    return mayHaveWorked(said) && !shutdownSignal.aborted ? 'unusable' : 'unavailable';
   const call = said.tool_calls.find(({ name }) => name === tool.name);
-  return call && readProposals(call.arguments_string);
+  return (call && readProposals(call.arguments_string)) ?? 'unusable';
 }
 
 function readProposals(text: string): NewFlow[] | undefined {

@@ -21,6 +21,7 @@ import {
   listSessionAssets,
   type NewAsset,
   recordMissingLogo,
+  recordModelCall,
   removeExpiredSessions,
   removeOldAssets,
   type SessionRow,
@@ -33,7 +34,7 @@ import { toImageKey } from './image.ts';
 import { toLanguage } from './languages.ts';
 import { styles } from './render/draw.ts';
 import type { Renderer } from './render/renderer.ts';
-import { cancelSession, computeCost, sessionQueue, toSessionTopic } from './session.ts';
+import { cancelSession, computeCost, sessionQueue, toSessionTopic, uncountSession } from './session.ts';
 
 export interface AssetQueueDeps {
   readonly model: LanguageModel;
@@ -71,7 +72,7 @@ export const createSessionQueue = (deps: AssetQueueDeps): Queue<SessionRow> => (
   },
   async onDeadLetter(db, session) {
     const now = deps.clock.now();
-    if (!(await cancelSession(db, session, now))) await endSession(db, session, now);
+    if (!(await cancelSession(db, { session, isOurFault: false }, now))) await endSession(db, session, now);
   },
 });
 
@@ -93,10 +94,15 @@ async function write(
   const { business_name, business_description, landing_page_url } = toBrief(session);
   const business = { business_name, business_description, landing_page_url };
   const about = { language: toLanguage(session.language), business };
+  // The session may have been cancelled since it was claimed.
+  if (!(await recordModelCall(db, session))) return (await findSessionByKey(db, session))?.state;
   const copy = await writeCopy(model, texts, about, AbortSignal.any([signal, AbortSignal.timeout(maxCopyMs)]));
   signal.throwIfAborted(); // another worker is taking over
-  if (copy === undefined) await cancelSession(db, session, clock.now());
-  else
+  if (typeof copy === 'string') {
+    // An earlier claim may have called the model with success, and crashed.
+    const isOurFault = copy === 'unavailable' && !session.has_called_model;
+    await cancelSession(db, { session, isOurFault }, clock.now());
+  } else
     await transaction(db, async (db) => {
       if (await saveSessionState(db, session, 'writing', 'drawing'))
         await insertAssets(db, session, listNewAssets(session, copy));
@@ -197,5 +203,6 @@ const endSession = (db: Db, session: SessionRow, now: Date): Promise<void> =>
   transaction(db, async (db) => {
     if (!(await saveSessionState(db, session, 'drawing', 'ended'))) return;
     const made = await failUnfinishedImages(db, session);
+    await uncountSession(db, session);
     await settle(db, { workspace_id: session.workspace_id, id: session.reservation_id }, computeCost(made), now);
   });

@@ -2,28 +2,28 @@
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { measureAdLength, type TextSlot, textRules } from '../rules/slots.ts';
 import type { Language } from './languages.ts';
-import { askModel, type Business, copyInstructions, dropDuplicates, readTexts } from './prompt.ts';
+import { askModel, type Business, copyInstructions, dropDuplicates, type NoAnswer, readTexts } from './prompt.ts';
 
 export type AdCopy = Readonly<Partial<Record<TextSlot, readonly string[]>>>;
 
-/** Undefined if the model does not return enough usable texts. */
+/** Returns a word if the model does not return enough usable texts. */
 export async function writeCopy(
   model: LanguageModel,
   slots: readonly TextSlot[],
   about: { readonly language: Language; readonly business: Business },
   signal: AbortSignal,
-): Promise<AdCopy | undefined> {
+): Promise<AdCopy | NoAnswer> {
   const texts = Object.fromEntries(slots.map((slot) => [slot, describeRules(slot)]));
   const task = { task: 'ad_copy', instructions: copyInstructions, ...about, texts } as const;
   const first = await askModel(model, task, signal);
-  if (first === undefined) return undefined;
+  if (typeof first === 'string') return first;
   const copy = chooseTexts(slots, first.value);
   const missing = slots.filter((slot) => !isComplete(slot, copy[slot]));
   if (missing.length === 0) return copy;
   const correction = `An earlier answer had too few texts of the right length for ${missing.join(', ')}.`;
   const second = await askModel(model, { ...task, correction }, signal);
-  const merged = second === undefined ? copy : merge(slots, copy, chooseTexts(slots, second.value));
-  return slots.every((slot) => isComplete(slot, merged[slot])) ? merged : undefined;
+  const merged = typeof second === 'string' ? copy : merge(slots, copy, chooseTexts(slots, second.value));
+  return slots.every((slot) => isComplete(slot, merged[slot])) ? merged : 'unusable';
 }
 
 function describeRules(slot: TextSlot) {

@@ -1,5 +1,6 @@
 // The language model's prompts and the parsing of its replies. The business description is written by the
 // business's owner and is passed as JSON. A reply is used only as ad text.
+import { mayHaveWorked } from '../../../core/credits/unpaid.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { toStorableText } from '../../../kit/text.ts';
 import { type Language, languageNames } from './languages.ts';
@@ -36,15 +37,15 @@ Answer with one JSON object and nothing else. It has an array of strings for eac
 /** Several times longer than any useful reply. The owner's description could try to make the model write more. */
 const maxOutputTokens = 2_000;
 
-/**
- * Returns the JSON value in the model's reply, or undefined if the model is unavailable, did not finish, or returned no
- * JSON.
- */
+/** `unusable`: the model has worked, so the operator may have paid for it. `unavailable`: it has not. */
+export type NoAnswer = 'unusable' | 'unavailable';
+
+/** Returns the JSON value in the model's reply, or a word if the model is unavailable, did not finish, or returned no JSON. */
 export async function askModel(
   model: LanguageModel,
   { task, instructions, language, business, correction, ...asked }: Task & Record<string, unknown>,
   signal: AbortSignal,
-): Promise<{ readonly value: unknown } | undefined> {
+): Promise<{ readonly value: unknown } | NoAnswer> {
   const document = {
     task,
     language: languageNames[language],
@@ -57,7 +58,8 @@ export async function askModel(
     { model: null, instructions, messages, tools: [], maxOutputTokens, signal },
     () => {},
   );
-  return answer.outcome === 'unavailable' || answer.is_cut ? undefined : parseAnswer(answer.content);
+  if (answer.outcome === 'unavailable') return mayHaveWorked(answer) ? 'unusable' : 'unavailable';
+  return (answer.is_cut ? undefined : parseAnswer(answer.content)) ?? 'unusable';
 }
 
 /** Models often wrap JSON in a sentence or a code fence. */

@@ -5,7 +5,7 @@ import { audit } from '../../../core/audit/audit.ts';
 import { type Price, perCall, perImage } from '../../../core/auth/prices.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { refund, reserve } from '../../../core/credits/reservations.ts';
-import { countUnpaid, requireSuggestionsLeft } from '../../../core/credits/unpaid.ts';
+import { countSuggestion, uncountSuggestion } from '../../../core/credits/unpaid.ts';
 import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
 import type { StorageQuota } from '../../../core/storage/quota.ts';
 import type { LanguageModel, ModelState } from '../../../gateways/language-model/index.ts';
@@ -19,13 +19,13 @@ import type { Db } from '../../../tables.ts';
 import { channelSlots, type TextSlot } from '../rules/slots.ts';
 import {
   type AssetRow,
+  failSession,
   findSession,
   findSessionByKey,
   insertSession,
   listSessionAssets,
   restartSession,
   type SessionRow,
-  saveSessionState,
 } from '../store/assets.ts';
 import { type ReadFiles, writeBrief } from './brief.ts';
 import { type AssetRequest, type GeneratedAssets, type ImageAddress, isMade, presentAsset } from './contract.ts';
@@ -102,13 +102,15 @@ export async function resumeSession(
   await transaction(db, async (db) => {
     const reservation_id = await begin(db, deps, access, { session, modelState }, now);
     // If another request was faster, the rollback releases this request's credits.
-    if (!(await restartSession(db, session, reservation_id))) throw modelUnavailable();
+    if (!(await restartSession(db, session, reservation_id, now))) throw modelUnavailable();
   });
   return answerWith(session, deps);
 }
 
 /**
- * Reserves the credits and audits the request. Checks the credits first, then the model. Returns the reservation id.
+ * Reserves the credits and audits the request. Checks first how often the model gave no usable texts today, then the
+ * credits, then the model. The request is counted as work that nobody pays for until the session is charged. Returns
+ * the reservation id.
  */
 async function begin(
   db: Db,
@@ -123,8 +125,8 @@ async function begin(
   const { app, workspace_id, caller } = access;
   const amount = computeCost(channelSlots[channel_type].images.length);
   const spend = { workspace_id, user_id: caller.user_id, app_id: app.id, reference_id: id, amount, leaseMs };
+  await countSuggestion(db, app, now);
   const reservation = await reserve(db, { ...spend, operation: 'generateAssets' }, now);
-  await requireSuggestionsLeft(db, access, now);
   if (modelState === 'not_configured') throw modelNotConfigured();
   if (modelState === 'unavailable') throw modelUnavailable();
   const target = { kind: 'ads_asset_session', id };
@@ -166,7 +168,7 @@ async function waitForSession(db: Db, deps: SessionDeps, { id, workspace_id, app
       if (session.state === 'ended' || (session.state === 'drawing' && leftMs <= 0))
         return { session, assets: await listSessionAssets(db, key) };
       if (leftMs <= 0) {
-        await cancelSession(db, session, deps.clock.now());
+        await cancelSession(db, { session, isOurFault: shutdownSignal.aborted }, deps.clock.now());
         continue; // the worker may have been faster
       }
       await idle.sleep(Math.min(wake.pollMs(), leftMs), shutdownSignal);
@@ -176,15 +178,27 @@ async function waitForSession(db: Db, deps: SessionDeps, { id, workspace_id, app
   }
 }
 
-/** Cancels a session that has no texts. Returns false if it has texts after all. */
-export const cancelSession = (db: Db, session: SessionRow, now: Date): Promise<boolean> =>
+/**
+ * Cancels a session that has no texts. Returns false if it has texts after all. It stays counted as work that nobody
+ * pays for only if the model was called, and the fault is not ours.
+ */
+export const cancelSession = (
+  db: Db,
+  { session, isOurFault }: { readonly session: SessionRow; readonly isOurFault: boolean },
+  now: Date,
+): Promise<boolean> =>
   transaction(db, async (db) => {
-    if (!(await saveSessionState(db, session, 'writing', 'failed'))) return false;
-    const { workspace_id, app_id: subject_id } = session;
-    await countUnpaid(db, { workspace_id, kind: 'suggestion', subject_id }, now);
-    await refund(db, { workspace_id, id: session.reservation_id }, now);
+    const failed = await failSession(db, session);
+    if (failed === undefined) return false;
+    if (isOurFault || !failed.has_called_model) await uncountSession(db, failed);
+    await refund(db, { workspace_id: failed.workspace_id, id: failed.reservation_id }, now);
     return true;
   });
+
+/** Takes back the count of the session's request. Requests from before they were counted have none. */
+export async function uncountSession(db: Db, { workspace_id, app_id, counted_at }: SessionRow): Promise<void> {
+  if (counted_at !== null) await uncountSuggestion(db, { workspace_id, id: app_id }, counted_at);
+}
 
 function presentSession({ session, assets }: Progress, { imageAddress }: SessionDeps): Answer<GeneratedAssets> {
   const listTexts = (slot: TextSlot) => assets.filter((row) => row.slot === slot).map(({ text }) => text ?? '');

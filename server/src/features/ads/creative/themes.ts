@@ -1,12 +1,13 @@
 // Suggests search themes (docs/api/ads.md#search-themes). Nothing is stored, and a call that returns no themes
 // is free.
 import { perCall } from '../../../core/auth/prices.ts';
-import type { AppAccess } from '../../../core/auth/proofs.ts';
+import type { AppAccess, AppRow } from '../../../core/auth/proofs.ts';
 import { type Reservation, refund, reserve, settle } from '../../../core/credits/reservations.ts';
-import { countUnpaid, requireSuggestionsLeft } from '../../../core/credits/unpaid.ts';
+import { countSuggestion, uncountSuggestion } from '../../../core/credits/unpaid.ts';
 import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import type { Clock } from '../../../kit/clock.ts';
+import { transaction } from '../../../kit/db/database.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import type { Db } from '../../../tables.ts';
 import { describeBusiness } from './brief.ts';
@@ -33,6 +34,9 @@ const maxAnswerMs = 20_000;
 const leaseMs = 60_000;
 
 interface Suggested {
+  readonly app: Pick<AppRow, 'workspace_id' | 'id'>;
+  /** When the request was counted, if the model was asked. */
+  readonly countedAt: Date;
   readonly reservation: Reservation;
   /** Undefined if the model did not answer with one list. */
   readonly search_themes: string[] | undefined;
@@ -40,7 +44,8 @@ interface Suggested {
 
 /**
  * Asks the model before any transaction begins. What is reserved here is charged only together with the stored answer,
- * and is released by itself if the process is killed before.
+ * and is released by itself if the process is killed before. Likewise, the request is counted here as work that nobody
+ * pays for, and stays counted unless it is charged.
  */
 export async function askForThemes(
   db: Db,
@@ -50,9 +55,12 @@ export async function askForThemes(
   now: Date,
 ): Promise<Suggested> {
   const { workspace_id, app, caller } = access;
-  await requireSuggestionsLeft(db, access, now);
+  const isAsked = await deps.model.check();
   const spend = { workspace_id, user_id: caller.user_id, app_id: app.id, reference_id: null };
-  const reservation = await reserve(db, { ...spend, operation: 'suggestSearchThemes', amount: cost, leaseMs }, now);
+  const reservation = await transaction(db, async (db) => {
+    if (isAsked) await countSuggestion(db, app, now);
+    return reserve(db, { ...spend, operation: 'suggestSearchThemes', amount: cost, leaseMs }, now);
+  });
   const task = {
     task: 'search_themes',
     instructions: themeInstructions,
@@ -60,22 +68,24 @@ export async function askForThemes(
     business: describeBusiness(app, sent, deps.addresses.urlOf(app.slug)),
   } as const;
   const signal = AbortSignal.any([deps.shutdownSignal, AbortSignal.timeout(maxAnswerMs)]);
-  const isAsked = await deps.model.check();
-  const answer = isAsked ? await askModel(deps.model, task, signal) : undefined;
-  const list = findList(answer?.value);
+  const answer = isAsked ? await askModel(deps.model, task, signal) : 'unavailable';
+  const hasNotWorked = answer === 'unavailable' || (answer === 'unusable' && deps.shutdownSignal.aborted);
+  if (isAsked && hasNotWorked) await uncountSuggestion(db, app, now);
+  const list = typeof answer === 'string' ? undefined : findList(answer.value);
   const search_themes = list && selectThemes(readTexts(list), deps.productName);
-  if (isAsked && !search_themes?.length)
-    await countUnpaid(db, { workspace_id, kind: 'suggestion', subject_id: app.id }, now);
-  return { reservation, search_themes };
+  return { app, countedAt: now, reservation, search_themes };
 }
 
 export async function suggestSearchThemes(
   db: Db,
   { clock }: Pick<ThemeDeps, 'clock'>,
-  { reservation, search_themes }: Suggested,
+  { app, countedAt, reservation, search_themes }: Suggested,
 ): Promise<Answer<Suggestion>> {
-  if (search_themes?.length) await settle(db, reservation, cost, clock.now());
-  else await refund(db, reservation, clock.now());
+  await transaction(db, async (db) => {
+    if (!search_themes?.length) return refund(db, reservation, clock.now());
+    await uncountSuggestion(db, app, countedAt);
+    await settle(db, reservation, cost, clock.now());
+  });
   return withNotes({ search_themes: search_themes ?? [] }, search_themes ? {} : { partial: ['search_themes'] });
 }
 

@@ -107,7 +107,7 @@ async function writeTexts(
 ): Promise<AdCopy> {
   if (!model.configured) throw modelNotConfigured();
   const copy = await writeCopy(model, slots, { language, business }, AbortSignal.timeout(maxCopyMs));
-  if (copy === undefined) throw modelUnavailable();
+  if (typeof copy === 'string') throw modelUnavailable();
   return copy;
 }
 

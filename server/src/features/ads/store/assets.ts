@@ -28,6 +28,7 @@ export const insertSession = (db: Db, { app }: AppAccess, session: NewSession, n
       app_id: app.id,
       state: 'writing',
       created_date: now,
+      counted_at: now,
       due_at: sql<Date>`clock_timestamp()`, // queues use the database's clock
     })
     .returningAll()
@@ -54,10 +55,19 @@ export async function restartSession(
   db: Db,
   { workspace_id, id }: SessionKey,
   reservation_id: string,
+  now: Date,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('ads_asset_sessions')
-    .set({ state: 'writing', reservation_id, due_at: sql<Date>`clock_timestamp()`, failures: 0, failed_at: null })
+    .set({
+      state: 'writing',
+      reservation_id,
+      counted_at: now,
+      has_called_model: false,
+      due_at: sql<Date>`clock_timestamp()`,
+      failures: 0,
+      failed_at: null,
+    })
     .where('workspace_id', '=', workspace_id)
     .where('id', '=', id)
     .where('state', '=', 'failed')
@@ -81,6 +91,29 @@ export async function saveSessionState(
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
+
+/** Records that the session is about to call the model. Returns false if it was cancelled or has its texts. */
+export async function recordModelCall(db: Db, { workspace_id, id }: SessionKey): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('ads_asset_sessions')
+    .set({ has_called_model: true })
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .where('state', '=', 'writing')
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Returns undefined if the session has its texts, or had failed before. */
+export const failSession = (db: Db, { workspace_id, id }: SessionKey): Promise<SessionRow | undefined> =>
+  db
+    .updateTable('ads_asset_sessions')
+    .set({ state: 'failed' })
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .where('state', '=', 'writing')
+    .returningAll()
+    .executeTakeFirst();
 
 export async function insertAssets(
   db: Db,

@@ -150,9 +150,10 @@ async function generateUnderLease(
     const state = await findAnalysisState(db, run);
     if (state?.stored !== undefined) return { stored: state.stored, source: 'stored' };
     const work = { workspace_id: run.workspace_id, kind: 'explanation', subject_id: run.workspace_id } as const;
-    if (!(await countUnpaid(db, work, deps.clock.now()))) return undefined;
+    const countedAt = deps.clock.now();
+    if (!(await countUnpaid(db, work, countedAt))) return undefined;
     const generated = await generate(db, deps, subject);
-    if (generated === 'unavailable') await uncountUnpaid(db, work, deps.clock.now());
+    if (generated === 'unavailable') await uncountUnpaid(db, work, countedAt);
     hasFailed = generated === 'unusable';
     return typeof generated === 'string' ? undefined : await store(db, run, generated, holder, deps.clock.now());
   } finally {

@@ -1,5 +1,6 @@
 // Requests an explanation from the language model, with at most two calls within 30 seconds.
-import type { LanguageModel, UnavailableReply } from '../../../gateways/language-model/index.ts';
+import { mayHaveWorked } from '../../../core/credits/unpaid.ts';
+import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { Hider } from './hide.ts';
 import { buildPrompt, instructions, secondTry } from './prompt.ts';
@@ -44,9 +45,6 @@ interface Asked {
   readonly usable: Generated | undefined;
 }
 
-/** A model that answers with an error has written nothing. */
-const worksNot: readonly UnavailableReply['reason'][] = ['off', 'unreachable', 'refused'];
-
 /** Returns a word if the model is unavailable or its reply is incomplete. */
 async function ask(
   document: string,
@@ -59,7 +57,7 @@ async function ask(
     { model: null, instructions: system, messages: [{ role: 'user', content }], tools: [], maxOutputTokens, signal },
     () => {},
   );
-  if (answer.outcome === 'unavailable') return worksNot.includes(answer.reason) ? 'unavailable' : 'unusable';
+  if (answer.outcome === 'unavailable') return mayHaveWorked(answer) ? 'unusable' : 'unavailable';
   if (answer.is_cut) return 'unusable';
   const checked = checkAnswer(answer.content, { ...options, boundary });
   return { fault: checked.fault, usable: 'text' in checked ? { text: checked.text, model: answer.model } : undefined };
