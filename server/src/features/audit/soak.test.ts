@@ -156,3 +156,22 @@ it('sealing and polling do not read past what was sealed under a held snapshot',
   expect(await measure((db) => isDue(db, idle))).toBeLessThan(500);
   await snapshot.query('rollback');
 });
+
+it('the repeated full look counts as missed what looks cannot find, and nothing else', async () => {
+  const missed: number[] = [];
+  const sealer = createSealer({ fullLookEveryMs: 0, onMissed: (count) => missed.push(count) });
+  const insertOne = (workspace: string | null) =>
+    sql`${sql.raw(insert)} select id, ${workspace}::uuid, ${sql.raw(entryOf('id'))}
+      from unnest(${[newId()]}::uuid[]) id`.execute(db);
+  await sealer.seal(db);
+  for (const workspace of [null, newId(), null, newId()]) {
+    await insertOne(workspace);
+    expect(await sealer.seal(db)).toBe(1);
+  }
+  expect(missed).toEqual([]);
+  await insertOne(newId());
+  await cloned.runAsOwner("update audit_pending set changed_in = '3'"); // as if the trigger were missing
+  await insertOne(newId());
+  expect(await sealer.seal(db)).toBe(2);
+  expect(missed).toEqual([1]);
+});

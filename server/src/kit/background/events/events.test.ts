@@ -213,6 +213,53 @@ describe('dispatch', () => {
   });
 });
 
+describe('the repeated full look', () => {
+  /** The next dispatch makes a full look. */
+  function createLookingBus() {
+    const missed: number[] = [];
+    const bus = eventBus<TestEvents, AnyDb>({ notify: () => {} }, () => {}, {
+      fullLookEveryMs: 0,
+      onMissed: (count) => missed.push(count),
+    });
+    return { bus, missed };
+  }
+  const publishOf = (bus: ReturnType<typeof createLookingBus>['bus'], workspace_id: string) =>
+    bus.publish(db, 'thing.made', { n: 1, workspace_id } as { n: number }, now());
+
+  it('counts no workspace as missed whose first event was committed since the last look', async () => {
+    const { bus, missed } = createLookingBus();
+    await bus.dispatch(db, now());
+    for (const workspace of ['a', 'b', 'a', 'c']) {
+      await publishOf(bus, workspace);
+      expect(await bus.dispatch(db, now())).toBe(1);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  it('counts no event as missed that was committed after later ones were dispatched', async () => {
+    const { bus, missed } = createLookingBus();
+    await bus.dispatch(db, now());
+    await transaction(db, async (late) => {
+      await sql`insert into events (id, name, payload, occurred_at)
+        values (${newId()}, 'thing.made', '{"workspace_id": "late"}', now())`.execute(late);
+      await publishOf(bus, 'a');
+      expect(await bus.dispatch(db, now())).toBe(1);
+    });
+    expect(await bus.dispatch(db, now())).toBe(1);
+    expect(missed).toEqual([]);
+  });
+
+  it('finds an event that looks cannot find, and counts it', async () => {
+    const { bus, missed } = createLookingBus();
+    await bus.dispatch(db, now());
+    await publishOf(bus, 'hidden');
+    await sql`update events set changed_in = '3'`.execute(db); // as if the trigger were missing
+    await publishOf(bus, 'seen');
+    expect(await bus.dispatch(db, now())).toBe(2);
+    expect(missed).toEqual([1]);
+  });
+});
+
 it('an error with characters that cannot be stored delays no other event', async () => {
   const bus = busOf(
     listenAfterCommit('thing.made', async (db, events) => {

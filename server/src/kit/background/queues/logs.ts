@@ -111,7 +111,11 @@ export function createLogReader(log: Log, options: LogReaderOptions = {}): LogRe
     const before = floors.position;
     if (!isCorrected) await correctFutureChanges(db, log);
     isCorrected = true;
-    const [, [row]] = await transactionOf(db, planForLog.query(), fullLook.query(before?.xmax ?? null));
+    const [, [row]] = await transactionOf(
+      db,
+      planForLog.query(),
+      fullLook.query(before?.xmax ?? null, before?.xip ?? []),
+    );
     fullyLookedAt = performance.now();
     if (row === undefined || floors.position !== before) return; // another turn has learned something meanwhile
     if (row.is_behind) floors.forget();
@@ -197,12 +201,16 @@ const prepareLook = (log: Log) =>
        ${listFloors('(select owner, min(floor) as floor from changed group by owner)')} as waiting, '[]'::json as owners`,
   );
 
-/** Reads by state. Its cost depends on the number of owners, and on how much was handled since the oldest snapshot. */
+/**
+ * Reads by state. Its cost depends on the number of owners, and on how much was handled since the oldest snapshot. Also
+ * reads what has changed, because only rows that a look could not have found were missed.
+ */
 const prepareFullLook = (log: Log) =>
-  preparedByText<LookRow, [xmax: string | null]>(
+  preparedByText<LookRow, [xmax: string | null, xip: readonly string[]]>(
     `look at all of ${log.name}`,
-    `/* service */ with recursive ${log.owners}
-     select ${selectSnapshot('$1')}, '[]'::json as waiting,
+    `/* service */ with recursive changed as materialized (${selectWaitingChanges(log, '$1', '$2')}), ${log.owners}
+     select ${selectSnapshot('$1')},
+       ${listFloors('(select owner, min(floor) as floor from changed group by owner)')} as waiting,
        ${listFloors(`(select owner, ${toIdMs('id')} as floor from owners)`)} as owners`,
   );
 
