@@ -17,7 +17,7 @@ import {
   planForLog,
 } from '../../kit/background/queues/logs.ts';
 import { transaction, transactionOf } from '../../kit/db/database.ts';
-import { classifyFailure } from '../../kit/db/failures.ts';
+import { classifyFailure, isCancelled } from '../../kit/db/failures.ts';
 import type { Db } from '../../tables.ts';
 import { appendToChain } from './chain.ts';
 import {
@@ -71,7 +71,8 @@ export function createSealer(options: LogReaderOptions = {}): Sealer {
  */
 async function sealTurn(db: Db, reader: LogReader): Promise<number | 'outdated'> {
   const { isFull, sealed, isAnyLocked, failures } = await sealKnown(db, reader).catch((error: unknown) => {
-    reader.forget();
+    // The connection may be lost because the database crashed, and with it changes whose effect is remembered.
+    if (!isCancelled(error)) reader.forget();
     throw error;
   });
   if (failures.some(({ error }) => classifyFailure(error) === 'connection_lost')) reader.forget();

@@ -157,12 +157,13 @@ it('sealing and polling do not read past what was sealed under a held snapshot',
   await snapshot.query('rollback');
 });
 
+const insertOne = (workspace: string | null) =>
+  sql`${sql.raw(insert)} select id, ${workspace}::uuid, ${sql.raw(entryOf('id'))}
+    from unnest(${[newId()]}::uuid[]) id`.execute(db);
+
 it('the repeated full look counts as missed what looks cannot find, and nothing else', async () => {
   const missed: number[] = [];
   const sealer = createSealer({ fullLookEveryMs: 0, onMissed: (count) => missed.push(count) });
-  const insertOne = (workspace: string | null) =>
-    sql`${sql.raw(insert)} select id, ${workspace}::uuid, ${sql.raw(entryOf('id'))}
-      from unnest(${[newId()]}::uuid[]) id`.execute(db);
   await sealer.seal(db);
   for (const workspace of [null, newId(), null, newId()]) {
     await insertOne(workspace);
@@ -174,4 +175,21 @@ it('the repeated full look counts as missed what looks cannot find, and nothing 
   await insertOne(newId());
   expect(await sealer.seal(db)).toBe(2);
   expect(missed).toEqual([1]);
+});
+
+it('a lock timeout makes a sealer forget nothing, another error everything', async () => {
+  const sealer = createSealer();
+  await sealer.seal(db);
+  await insertOne(newId());
+  const failed = await transaction(db, async (locking) => {
+    await sql`lock table audit_pending in access exclusive mode`.execute(locking);
+    return sealer.seal(db).catch((error: unknown) => error);
+  });
+  expect(failed).toMatchObject({ code: '55P03' });
+  expect(sealer.known.position).toBeDefined();
+  expect(await sealer.seal(db)).toBe(1);
+  await cloned.runAsOwner('alter table audit_pending rename to audit_away');
+  await expect(sealer.seal(db)).rejects.toThrow();
+  await cloned.runAsOwner('alter table audit_away rename to audit_pending');
+  expect(sealer.known.position).toBeUndefined();
 });

@@ -4,7 +4,7 @@
 // all other events are still handled.
 import { type CompiledQuery, sql } from 'kysely';
 import { type AnyDb, afterCommit, prepared, transaction, transactionOf } from '../../db/database.ts';
-import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
+import { classifyFailure, isCancelled, isStatementTimeout } from '../../db/failures.ts';
 import { sendTogether, sendWithCommit, sendWithCommitForRows } from '../../db/send.ts';
 import { toErrorText } from '../error-text.ts';
 import { planForQueues } from '../queues/claim.ts';
@@ -119,7 +119,8 @@ export async function dispatch(deps: DispatchDeps): Promise<number> {
       if (handled !== 'outdated') return handled;
     }
   } catch (error) {
-    reader.forget();
+    // The connection may be lost because the database crashed, and with it changes whose effect is remembered.
+    if (!isCancelled(error)) reader.forget();
     throw error;
   }
 }

@@ -260,6 +260,37 @@ describe('the repeated full look', () => {
   });
 });
 
+describe('an error of the dispatch', () => {
+  /** Returns the error of a dispatch while `lock` is held. */
+  const failUnder = (lock: string, bus: ReturnType<typeof busOf>) =>
+    transaction(db, async (locking) => {
+      await sql.raw(lock).execute(locking);
+      return bus.dispatch(db, now()).catch((error: unknown) => error);
+    });
+
+  it.each([
+    ['of the look', 'lock table events in access exclusive mode'],
+    ['of a listener', 'lock table handled in access exclusive mode'],
+  ])('%s that is a lock timeout forgets nothing', async (_name, lock) => {
+    const bus = busOf(listenAfterCommit('thing.made', recordEvents));
+    await bus.dispatch(db, now());
+    await bus.publish(db, 'thing.made', { n: 1 }, now());
+    expect(await failUnder(lock, bus)).toMatchObject({ code: '55P03' });
+    expect(bus.known.position).toBeDefined();
+    expect(await bus.dispatch(db, now())).toBe(1);
+    expect(await listHandled()).toEqual([1]);
+  });
+
+  it('that may mean anything forgets everything, so the next dispatch makes a full look', async () => {
+    const bus = busOf();
+    await bus.dispatch(db, now());
+    await cloned.runAsOwner('alter table unfinished_event_batches rename to unfinished_away');
+    await expect(bus.dispatch(db, now())).rejects.toThrow();
+    await cloned.runAsOwner('alter table unfinished_away rename to unfinished_event_batches');
+    expect(bus.known.position).toBeUndefined();
+  });
+});
+
 it('an error with characters that cannot be stored delays no other event', async () => {
   const bus = busOf(
     listenAfterCommit('thing.made', async (db, events) => {
