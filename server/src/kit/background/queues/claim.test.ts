@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTestQueue, type TestJob } from '../../../../test/support/queue-tables.ts';
 import { countRowsRead } from '../../../../test/support/rows-read.ts';
-import { transaction } from '../../db/database.ts';
+import { transaction, transactionOf } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
 import { createClaimer } from './claim.ts';
 import { readQueueDepth } from './queue.ts';
@@ -239,6 +239,59 @@ describe('transaction ids', () => {
     await enqueue('hidden');
     await setChangedIn('3');
     expect((await claimer.claim(10, nobody)).rows).toHaveLength(1);
+  });
+});
+
+describe('a row that is set apart', () => {
+  const slot = { slot: 0, epoch: 1 };
+  const globalLimits = { concurrencyKey: 'concurrency_key', perKey: 100 };
+  const insertQuarantined = (what: string, owner: string) =>
+    sql`insert into jobs (id, owner_id, what, due_at, crash_count)
+      values (${newId()}, ${owner}, ${what}, now() - interval '1 hour', 2)`.execute(db);
+
+  /** A claimer that has set the row `apart` of the first owner apart, because it runs another quarantined row. */
+  async function setApart() {
+    const claimer = createClaimer(buildQueue({ globalLimits }), { db, slot });
+    await insertQuarantined('running', owners[1]);
+    const { rows } = await claimer.claim(10, { claimedRows: [], finishedRows: new Set() });
+    const here = { claimedRows: rows, finishedRows: new Set<never>() };
+    await insertQuarantined('apart', owners[0]);
+    await claimer.claim(10, here); // finds the row
+    const { nextDueInMs } = await claimer.claim(10, here); // visits its owner
+    expect(nextDueInMs).toBeLessThan(0);
+    return { claimer, here };
+  }
+
+  it.each([
+    ['completed by another worker, and retried later', '0'],
+    ['released after another crash', '3'],
+  ])('is due at its new time after it was %s', async (_name, crashes) => {
+    const { claimer, here } = await setApart();
+    await sql`update jobs set claimed_slot = 1, claimed_epoch = 1 where what = 'apart'`.execute(db);
+    await sql`update jobs set claimed_slot = null, claimed_epoch = null, crash_count = ${crashes}::int,
+      due_at = clock_timestamp() + interval '6 hours' where what = 'apart'`.execute(db);
+    const { nextDueInMs } = await claimer.claim(10, here);
+    expect(nextDueInMs).toBeGreaterThan(5 * 3_600_000);
+    await sql`update jobs set due_at = clock_timestamp() where what = 'apart'`.execute(db);
+    const { rows } = await claimer.claim(10, { claimedRows: [], finishedRows: new Set() });
+    expect(rows).toMatchObject([{ what: 'apart' }]);
+  });
+
+  it('is still found by its id after its crashes alone were reset', async () => {
+    const { claimer, here } = await setApart();
+    await sql`update jobs set crash_count = 0 where what = 'apart'`.execute(db);
+    expect((await claimer.claim(10, here)).rows).toMatchObject([{ what: 'apart' }]);
+  });
+
+  it('is not claimed with a commit while another process is claiming', async () => {
+    const { claimer, here } = await setApart();
+    await sql`update jobs set crash_count = 0 where what = 'apart'`.execute(db);
+    await transaction(db, async (claiming) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended('claim jobs', 0))`.execute(claiming);
+      const statements = claimer.listStatements(10, here, [owners[2]]) ?? expect.fail('nothing is known');
+      const [, rows] = await transactionOf(db, ...statements);
+      expect(rows).toEqual([]);
+    });
   });
 });
 

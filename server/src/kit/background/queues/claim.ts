@@ -5,7 +5,7 @@ import type { CompiledQuery } from 'kysely';
 import { type AnyDb, prepared, preparedByText, transactionOf } from '../../db/database.ts';
 import { isCancelled } from '../../db/failures.ts';
 import type { SlotEpoch } from '../workers/slots.ts';
-import { createFloors, type OwnerFloor, type Position, type RowElsewhere } from './floors.ts';
+import { createFloors, type OwnerFloor, type Position, type RowApart, type RowElsewhere } from './floors.ts';
 import {
   correctFutureChanges,
   createLook,
@@ -186,7 +186,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: Cl
       db,
       prepare.query(lockName, commitModeOf(queue)),
       look.query(floors, listIds(here)),
-      claimVisited.query(...listValues(visited, position, limit, countRunning(queue, here))),
+      claimVisited.query(...listValues(visited, position, limit, countRunning(queue, here), floors.listApart())),
       findFloors.query(...toColumns(visited)),
     );
     const seen = look.read(row);
@@ -211,6 +211,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: Cl
     { xmax, xip }: Position,
     limit: number,
     running: RunningValues,
+    apart: readonly RowApart[],
   ): ClaimValues => [
     ...toColumns(visited),
     limit,
@@ -222,7 +223,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: Cl
     ...running.byOwnerAndKey,
     running.known,
     ...toElsewhereColumns(floors.listElsewhere()),
-    floors.listApart().map(({ id }) => id),
+    apart.map(({ id }) => id),
   ];
 
   return {
@@ -245,7 +246,7 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: Cl
       const running = { ...countRunning(queue, here), quarantineLimit: 0 as const }; // the loop may be claiming one
       return [
         tryPrepareSerialClaims.query(lockName),
-        claimOfOwners.query(...listValues(visited, position, limit, running)),
+        claimOfOwners.query(...listValues(visited, position, limit, running, [])), // without the lock, it may claim no row
         findNextDue.query(...toColumns(visited)),
       ];
     },

@@ -6,7 +6,9 @@
 // the next look finds it.
 //
 // A row is set apart when it is quarantined and a floor passes it. It may wait for long, and the floor would wait with it,
-// so claims would read past all that the owner completes meanwhile. Claims look it up by its id instead.
+// so claims would read past all that the owner completes meanwhile. Claims look it up by its id instead. It is no longer
+// set apart once a look finds that it was changed, because it may be due at another time: if it waits, the look lowers its
+// owner's floor to it.
 //
 // Example: the process knows the table up to position 100, with transaction 97 in progress. A's floor is 09:00.
 //
@@ -59,7 +61,7 @@ export interface Look {
   readonly elsewhere: readonly RowElsewhere[];
   /** Which of `listToCheck` are still claimed elsewhere. */
   readonly still: readonly string[];
-  /** Which of `listApart` still wait. */
+  /** Which of `listApart` wait and have not changed. */
   readonly apart: readonly string[];
 }
 

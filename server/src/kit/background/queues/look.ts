@@ -113,7 +113,8 @@ function prepareLook(queue: Queue, isFull: boolean) {
        ${listFloors(`(${selectWaitingOwners})`)} as waiting,
        (select coalesce(json_agg(json_build_array(id, owner, key)), '[]') from (${claimed}) c where ${isCounted}) as elsewhere,
        array(select id::text from "${queue.name}" where id = any($6::uuid[]) and ${elsewhere}) as still,
-       array(select id::text from "${queue.name}" where id = any($7::uuid[]) and ${becameWaiting}) as apart,
+       array(select id::text from "${queue.name}"
+         where id = any($7::uuid[]) and ${becameWaiting} and id not in (select id from changed)) as apart,
        ${isFull ? listFloors(`(select owner, ${toMs('due_at')} as floor from owners)`) : "'[]'::json"} as owners`,
   );
 }
