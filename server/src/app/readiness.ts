@@ -1,6 +1,6 @@
 // The result of `GET /readyz`: whether PostgreSQL and Redis respond, whether migrations are pending, and whether
 // workers are running.
-import { isWorkerSeen, queueHealth } from '../kit/background/metrics.ts';
+import { isWorkerSeen, readLatestHeartbeat, readQueueLag } from '../kit/background/metrics.ts';
 import type { Queue } from '../kit/background/queues/queue.ts';
 import type { Database } from '../kit/db/database.ts';
 import { listPendingMigrations, type Migration } from '../kit/db/migrate.ts';
@@ -31,7 +31,12 @@ export function createReadiness({ reserved, counters, migrations, listQueues, is
         (isSeen) => (isSeen ? ('ok' as const) : ('none_seen' as const)),
         () => 'unknown' as const,
       ),
-      ...presentQueueHealth(await queueHealth(reserved.db, listQueues()).catch(() => undefined)),
+      queue_lag_seconds: await readQueueLag(reserved.db, listQueues()).then(presentLag, () => null), // 0 would mean that nothing waits
+      // Read by itself, because the lag can't be read in time while an old snapshot is held.
+      worker_heartbeat: await readLatestHeartbeat(reserved.db).then(
+        (at) => at?.toISOString() ?? null,
+        () => null,
+      ),
     };
   });
   return {
@@ -44,14 +49,7 @@ export function createReadiness({ reserved, counters, migrations, listQueues, is
   };
 }
 
-/**
- * Null means unknown, because the health could not be read or no worker has run yet. Zero would mean that there is no
- * lag.
- */
-const presentQueueHealth = (seen: Awaited<ReturnType<typeof queueHealth>> | undefined) => ({
-  queue_lag_seconds: seen === undefined ? null : Math.max(0, Math.round(seen.lagSeconds * 1000) / 1000),
-  worker_heartbeat: seen?.heartbeatAt?.toISOString() ?? null,
-});
+const presentLag = (seconds: number): number => Math.max(0, Math.round(seconds * 1000) / 1000);
 
 const isReachable = (database: Database<Tables>): Promise<boolean> =>
   database.pool.query('select 1').then(

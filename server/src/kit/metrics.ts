@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { BackgroundMetrics } from './background/metrics.ts';
 import { listPurgedRows } from './background/purge.ts';
+import { isCancelled } from './db/failures.ts';
 
 /** Compares in constant time. */
 export function isBearerToken(authorization: string | undefined, token: string): boolean {
@@ -27,7 +28,7 @@ export interface Metrics {
   addHistogram(name: string, help: string, buckets: readonly number[]): (value: number) => void;
   /** Returns a function that increments the counter. */
   addCounter(name: string, help: string): () => void;
-  /** Adds a gauge that is read on every scrape. If reading fails, the gauge is missing instead of 0. */
+  /** Adds a gauge that is read whenever the metrics are rendered. If reading fails, it is missing instead of 0. */
   addGauge(gauge: GaugeReading): void;
   render(): Promise<string>;
 }
@@ -37,6 +38,8 @@ export interface GaugeReading {
   readonly help: string;
   /** If set, `read` returns a number for each label value. */
   readonly label?: string;
+  /** If set, `plinth_queue_unreadable` says under this name whether the gauge could be read in time. */
+  readonly queue?: string;
   read(): Promise<number | Readonly<Record<string, number>>>;
 }
 
@@ -112,7 +115,15 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
       for (const [table, rows] of listPurgedRows()) purged.inc({ table }, rows);
     },
   });
-  const setBackground = createBackgroundGauges(registry);
+  const unreadable = new Gauge({
+    name: 'plinth_queue_unreadable',
+    help: 'Whether the queue could not be read in time, so its other gauges are missing: 1 or 0',
+    labelNames: ['queue'],
+    registers: [registry],
+  });
+  const setBackground = createBackgroundGauges(registry, unreadable);
+  /** Read before the text is made, because a reading may set two gauges. */
+  const readings: (() => Promise<void>)[] = [];
   return {
     countFailure: (what) => failures.inc({ what }),
     countMissed: (queue, count) => missed.inc({ queue }, count),
@@ -150,30 +161,36 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
       const counter = new Counter({ name, help, registers: [registry] });
       return () => counter.inc();
     },
-    addGauge({ name, help, label, read: readValue }) {
-      const gauge: Gauge = new Gauge({
-        name,
-        help,
-        labelNames: label === undefined ? [] : [label],
-        registers: [registry],
-        collect: async () => {
-          const read = await readValue().catch(() => undefined);
-          if (label !== undefined) gauge.reset();
-          else if (read === undefined) gauge.remove();
-          if (typeof read === 'number') gauge.set(read);
-          else for (const [value, count] of Object.entries(read ?? {})) gauge.set({ [label ?? '']: value }, count);
-        },
+    addGauge({ name, help, label, queue, read: readValue }) {
+      const gauge = new Gauge({ name, help, labelNames: label === undefined ? [] : [label], registers: [registry] });
+      readings.push(async () => {
+        let isUnreadable = false;
+        const read = await readValue().catch((error: unknown) => {
+          isUnreadable = isCancelled(error);
+          return undefined;
+        });
+        if (label !== undefined) gauge.reset();
+        else if (read === undefined) gauge.remove();
+        if (typeof read === 'number') gauge.set(read);
+        else for (const [value, count] of Object.entries(read ?? {})) gauge.set({ [label ?? '']: value }, count);
+        if (queue === undefined) return;
+        if (read === undefined && !isUnreadable) unreadable.remove({ queue });
+        else unreadable.set({ queue }, Number(isUnreadable));
       });
     },
     async render() {
       setBackground(await readBackground().catch(() => undefined));
+      await Promise.all(readings.map((read) => read()));
       return registry.metrics();
     },
   };
 }
 
 /** Queue and worker slot metrics. If the database is unavailable, they are missing instead of 0. */
-function createBackgroundGauges(registry: Registry): (metrics: BackgroundMetrics | undefined) => void {
+function createBackgroundGauges(
+  registry: Registry,
+  unreadable: Gauge,
+): (metrics: BackgroundMetrics | undefined) => void {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const depth = gauge('plinth_queue_depth', 'Queue rows by state: due, running, failed', ['queue', 'state']);
@@ -181,11 +198,13 @@ function createBackgroundGauges(registry: Registry): (metrics: BackgroundMetrics
   const slots = gauge('plinth_worker_slots', 'Worker slots by state: held, silent, free', ['state']);
   return (metrics) => {
     for (const each of [depth, oldest, slots]) each.reset();
-    if (metrics === undefined) return;
+    if (metrics === undefined) return unreadable.reset();
     for (const { queue, oldestSeconds, ...counts } of metrics.queues) {
       oldest.set({ queue }, oldestSeconds);
+      unreadable.set({ queue }, 0);
       for (const [state, count] of Object.entries(counts)) depth.set({ queue, state }, count);
     }
+    for (const queue of metrics.unreadable) unreadable.set({ queue }, 1);
     for (const state of ['held', 'silent', 'free']) slots.set({ state }, 0); // so alerts see 0 if no worker is running
     for (const { state } of metrics.slots) slots.inc({ state });
   };

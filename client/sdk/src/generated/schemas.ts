@@ -3239,7 +3239,7 @@ export interface ReadinessChecks {
   workers: 'ok' | 'none_seen' | 'unknown';
   /** The number of seconds for which the oldest due work has waited; null if unknown. */
   queue_lag_seconds: number | null;
-  /** When a worker last sent a heartbeat; null if no worker has run yet. */
+  /** When a worker last sent a heartbeat; null if no worker has run yet, or if the database can't be read. */
   worker_heartbeat: string | null;
 }
 

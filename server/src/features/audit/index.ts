@@ -40,6 +40,7 @@ export const audit = ({ metrics, ...deps }: AuditDeps & { readonly metrics: Pick
       {
         name: 'plinth_audit_unsealed_seconds',
         help: 'How long the oldest audit entry has waited to be sealed',
+        queue: 'audit_pending',
         read: limited(readUnsealedSeconds),
       },
     ],

@@ -190,6 +190,20 @@ describe('queue lag and worker heartbeat', () => {
     world.app.metrics.countFailure('seal audit entries');
     expect(await readMetrics()).toContain('plinth_background_failures_total{what="seal audit entries"} 1');
   });
+
+  it('are unknown where a queue cannot be read in time, but not the heartbeat', async () => {
+    expect(await readMetrics()).toContain('plinth_queue_unreadable{queue="reset_mails"} 0\n');
+    await world.db.transaction().execute(async (locking) => {
+      await sql`lock table reset_mails in access exclusive mode`.execute(locking);
+      await expect.poll(async () => (await checks()).queue_lag_seconds, { timeout: 5_000 }).toBeNull();
+      expect((await checks()).worker_heartbeat).toEqual(expect.any(String));
+      const text = await readMetrics();
+      expect(text).toContain('plinth_queue_unreadable{queue="reset_mails"} 1\n');
+      expect(text).toContain('plinth_queue_unreadable{queue="audit_pending"} 0\n');
+      expect(text).toContain('plinth_queue_unreadable{queue="events"} 0\n');
+      expect(text).not.toContain('plinth_queue_depth{queue="reset_mails"');
+    });
+  });
 });
 
 describe('metrics', () => {

@@ -59,7 +59,7 @@ const Readiness = answer('Readiness', {
       ),
       worker_heartbeat: described(
         z.string().nullable(),
-        'When a worker last sent a heartbeat; null if no worker has run yet.',
+        "When a worker last sent a heartbeat; null if no worker has run yet, or if the database can't be read.",
         '2026-11-15T09:30:00.000Z',
       ),
     }),

@@ -1,10 +1,10 @@
 // The background work metrics: how much work is due, how old it is, how much has failed, and which slots are held.
 // They are read from the database, so any process can serve them.
 import { sql } from 'kysely';
-import { type AnyDb, prepared, readWithTimeLimit, withTimeLimit } from '../db/database.ts';
-import { isStatementTimeout } from '../db/failures.ts';
+import { type AnyDb, prepared, readWithTimeLimit } from '../db/database.ts';
 import { oldestWaitingEvent } from './events/dispatch.ts';
 import { type Queue, type QueueDepth, readQueueDepth } from './queues/queue.ts';
+import { readEach, readLimitMs } from './queues/read-each.ts';
 import { defaultLeaseMs } from './workers/slots.ts';
 
 export interface QueueMetrics extends QueueDepth {
@@ -14,35 +14,23 @@ export interface QueueMetrics extends QueueDepth {
 export interface BackgroundMetrics {
   /** One entry per queue table, and one named `events` for events that have not yet been dispatched. */
   readonly queues: readonly QueueMetrics[];
+  /** The queues that could not be read in time, and are missing in `queues`. */
+  readonly unreadable: readonly string[];
   readonly slots: readonly { state: 'held' | 'silent' | 'free' }[];
 }
 
-/**
- * Under an old snapshot, reading by state passes everything that was completed since. Nobody may wait for that, nor may it
- * take PostgreSQL's time at each scrape.
- */
-const readLimitMs = 1_000;
-
-/** A queue that can't be read within a second is missing, because 0 would mean that nothing waits. */
+/** Fails if the database can't be reached. */
 export async function queueMetrics(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<BackgroundMetrics> {
-  const depths = await Promise.all([
-    readInTime(db, readEventMetrics),
-    ...queues.map((queue) =>
-      readInTime(db, async (db) => ({ queue: queue.name, ...(await readQueueDepth(db, queue)) })),
-    ),
-  ]);
+  const names = ['events', ...queues.map(({ name }) => name)];
+  const depths = await readEach(db, names, async (db, name) =>
+    name === 'events' ? readEventMetrics(db) : { queue: name, ...(await readQueueDepth(db, { name })) },
+  );
   return {
     queues: depths.filter((depth) => depth !== undefined),
+    unreadable: names.filter((_, n) => depths[n] === undefined),
     slots: await readSlotMetrics(db),
   };
 }
-
-/** Returns undefined if a statement takes too long. */
-const readInTime = <Value>(db: AnyDb, read: (db: AnyDb) => Promise<Value>): Promise<Value | undefined> =>
-  withTimeLimit(db, readLimitMs, read).catch((error: unknown) => {
-    if (!isStatementTimeout(error)) throw error;
-    return undefined;
-  });
 
 async function readEventMetrics(db: AnyDb): Promise<QueueMetrics> {
   const { rows } = await sql<QueueMetrics>`/* service */ select 'events' as queue, count(*)::int as due, 0 as running,
@@ -75,13 +63,10 @@ const readWorkerSeen = prepared<{ is_seen: boolean }, []>(
 export const isWorkerSeen = async (db: AnyDb): Promise<boolean> => (await readWorkerSeen(db))[0]?.is_seen === true;
 
 /**
- * Returns how long the oldest due work has waited, and the most recent worker heartbeat. The cost depends on the number
- * of workspaces with waiting events, not on the number of events. Fails if the work can't be read within a second.
+ * Returns how long the oldest due work has waited. The cost depends on the number of workspaces with waiting events, not
+ * on the number of events. Fails if the work can't be read within a second.
  */
-export async function queueHealth(
-  db: AnyDb,
-  queues: readonly Pick<Queue, 'name'>[],
-): Promise<{ lagSeconds: number; heartbeatAt: Date | null }> {
+export async function readQueueLag(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<number> {
   const oldest = [
     sql.raw(oldestWaitingEvent),
     ...queues.map(
@@ -89,9 +74,17 @@ export async function queueHealth(
         and due_at <= statement_timestamp() order by due_at limit 1)`,
     ),
   ];
-  const query = sql<{ lagSeconds: number; heartbeatAt: Date | null }>`/* service */ select
-      coalesce(extract(epoch from statement_timestamp() - least(${sql.join(oldest)})), 0)::float as "lagSeconds",
-      (select max(heartbeat_at) from worker_slots) as "heartbeatAt"`;
+  const query = sql<{ seconds: number }>`/* service */ select
+      coalesce(extract(epoch from statement_timestamp() - least(${sql.join(oldest)})), 0)::float as seconds`;
   const rows = await readWithTimeLimit(db, readLimitMs, query.compile(db));
-  return rows[0] as { lagSeconds: number; heartbeatAt: Date | null };
+  return rows[0]?.seconds ?? 0;
 }
+
+const readHeartbeat = prepared<{ heartbeat_at: Date | null }, []>(
+  'read the latest heartbeat',
+  'select max(heartbeat_at) as heartbeat_at from worker_slots',
+);
+
+/** Returns the latest heartbeat of any worker, or null if none has run yet. */
+export const readLatestHeartbeat = async (db: AnyDb): Promise<Date | null> =>
+  (await readHeartbeat(db))[0]?.heartbeat_at ?? null;

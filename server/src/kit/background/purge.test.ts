@@ -49,7 +49,7 @@ it('stops after a second and leaves the rest for the next time', async () => {
 });
 
 it('counts what was removed by table, but not what was rolled back', async () => {
-  const { render } = createMetrics(async () => ({ queues: [], slots: [] }));
+  const { render } = createMetrics(async () => ({ queues: [], unreadable: [], slots: [] }));
   const readCount = async () =>
     Number(/^plinth_purged_rows_total\{table="notes"\} (\d+)$/m.exec(await render())?.[1] ?? 0);
   const before = await readCount();
