@@ -2,6 +2,8 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTestQueue, type TestJob } from '../../../../test/support/queue-tables.ts';
+import { countRowsRead } from '../../../../test/support/rows-read.ts';
+import { transaction } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
 import { createClaimer } from './claim.ts';
 import {
@@ -15,7 +17,7 @@ import {
 import { pauseQueue, resumeQueue } from './pauses.ts';
 import type { Queue } from './queue.ts';
 
-const { db, owners, buildQueue, start, enqueue, effects, findRow } = await createTestQueue();
+const { db, runAsOwner, owners, buildQueue, start, enqueue, effects, findRow } = await createTestQueue();
 const build = (options: Partial<Queue<TestJob>> = {}) =>
   buildQueue({ byHand: { retry: true, cancel: true }, ...options }) as Queue;
 const queue = build();
@@ -204,6 +206,21 @@ describe('cancel', () => {
     expect(await findRow('due')).toMatchObject({ due_at: null, last_error: error });
     expect((await findRow('due')).failed_at).not.toBeNull();
     expect((await findRow('other')).due_at).not.toBeNull();
+  });
+
+  it('of at most some rows does not read the whole backlog', async () => {
+    await runAsOwner(`insert into jobs (id, owner_id, what, due_at)
+      select gen_random_uuid(), '${owners[0]}', 'one of many', now() from generate_series(1, 20000)`);
+    await runAsOwner('analyze jobs');
+    await transaction(db, async (db) => {
+      const read = await countRowsRead(db, 'jobs', async () => {
+        expect(await cancelQueueRows(db, queue, { owner: owners[0], max: 20 }, 'x', ignore)).toMatchObject({
+          cancelled: 20,
+          hasMore: true,
+        });
+      });
+      expect(read).toBeLessThan(500);
+    });
   });
 
   it('cancels more rows than one batch has', async () => {

@@ -332,8 +332,8 @@ export async function cancelQueueRows(
   const table = sql.table(queue.name);
   const isOneOf = 'ids' in which ? sql`q.id = any(${which.ids}::uuid[])` : isOwnedBy(queue, which.owner);
   // Work that is queued after the command has started is left, so a busy owner does not keep the command running.
-  const waiting = await countWaiting(db, queue, isOneOf);
   const { max = Number.POSITIVE_INFINITY } = 'owner' in which ? which : {};
+  const waiting = await countWaiting(db, queue, isOneOf, max + 1);
   let left = Math.min(waiting, max);
   const cancelBatch = () =>
     transaction(db, async (db) => {
@@ -359,9 +359,11 @@ export async function cancelQueueRows(
   return { cancelled, hasMore: waiting > max && cancelled === max, running: rows.map(({ id }) => id) };
 }
 
-async function countWaiting(db: AnyDb, queue: Queue, isOneOf: RawBuilder<unknown>): Promise<number> {
+/** Counts at most `max` rows. */
+async function countWaiting(db: AnyDb, queue: Queue, isOneOf: RawBuilder<unknown>, max: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`/* service */ select count(*)::int as count
-    from ${sql.table(queue.name)} q where ${sql.raw(isWaiting)} and ${isOneOf}`.execute(db);
+    from (select from ${sql.table(queue.name)} q where ${sql.raw(isWaiting)} and ${isOneOf}
+      limit ${Number.isFinite(max) ? max : null}) waiting`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
