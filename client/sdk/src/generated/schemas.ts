@@ -3199,16 +3199,16 @@ export interface QueueRow {
 export interface QueueState {
   /** The name of the queue. */
   queue: string;
-  /** The number of rows that are due and wait for a worker. */
-  due: number;
-  /** The number of rows that workers have claimed. */
-  running: number;
-  /** The number of rows that are due later, such as retries. */
-  delayed: number;
-  /** The number of rows that have failed for good. */
-  failed: number;
-  /** The number of seconds for which the oldest due row has waited. */
-  oldest_seconds: number;
+  /** The number of rows that are due and wait for a worker; null if the queue could not be read in time. */
+  due: number | null;
+  /** The number of rows that workers have claimed; null if the queue could not be read in time. */
+  running: number | null;
+  /** The number of rows that are due later, such as retries; null if the queue could not be read in time. */
+  delayed: number | null;
+  /** The number of rows that have failed for good; null if the queue could not be read in time. */
+  failed: number | null;
+  /** The number of seconds for which the oldest due row has waited; null if the queue could not be read in time. */
+  oldest_seconds: number | null;
   /** When the pause of the whole queue ends; null if it is not paused. */
   paused_until: string | null;
   /** The number of owners whose rows are paused. */

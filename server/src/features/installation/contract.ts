@@ -28,11 +28,31 @@ const queueName = described(z.string(), 'The name of the queue.', 'webhook_deliv
 
 export const QueueState = answer('QueueState', {
   queue: queueName,
-  due: described(count, 'The number of rows that are due and wait for a worker.', 4),
-  running: described(count, 'The number of rows that workers have claimed.', 2),
-  delayed: described(count, 'The number of rows that are due later, such as retries.', 1),
-  failed: described(count, 'The number of rows that have failed for good.', 0),
-  oldest_seconds: described(z.number(), 'The number of seconds for which the oldest due row has waited.', 3),
+  due: described(
+    count.nullable(),
+    'The number of rows that are due and wait for a worker; null if the queue could not be read in time.',
+    4,
+  ),
+  running: described(
+    count.nullable(),
+    'The number of rows that workers have claimed; null if the queue could not be read in time.',
+    2,
+  ),
+  delayed: described(
+    count.nullable(),
+    'The number of rows that are due later, such as retries; null if the queue could not be read in time.',
+    1,
+  ),
+  failed: described(
+    count.nullable(),
+    'The number of rows that have failed for good; null if the queue could not be read in time.',
+    0,
+  ),
+  oldest_seconds: described(
+    z.number().nullable(),
+    'The number of seconds for which the oldest due row has waited; null if the queue could not be read in time.',
+    3,
+  ),
   paused_until: described(
     timestamp.nullable(),
     'When the pause of the whole queue ends; null if it is not paused.',

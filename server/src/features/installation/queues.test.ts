@@ -64,6 +64,16 @@ describe('listQueues', () => {
       expect.objectContaining({ queue: 'reset_mails', due: 1, running: 0, failed: 1, paused_until: null }),
     );
   });
+
+  it('has null for the rows of a queue that cannot be read in time', async () => {
+    await world.db.transaction().execute(async (locking) => {
+      await sql`lock table reset_mails in access exclusive mode`.execute(locking);
+      const { status, body } = await get();
+      expect(status).toBe(200);
+      const unread = body.items.filter(({ due }: { due: number | null }) => due === null);
+      expect(unread).toMatchObject([{ queue: 'reset_mails', delayed: null, oldest_seconds: null, paused_owners: 0 }]);
+    });
+  });
 });
 
 describe('listQueueRows', () => {

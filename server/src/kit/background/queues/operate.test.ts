@@ -140,6 +140,20 @@ describe('the lists', () => {
     expect(await states({ owner: owners[1] })).toEqual([]);
   });
 
+  it('have null for the rows of a queue that cannot be read in time, and list the others', async () => {
+    await enqueue('due');
+    await runAsOwner('create table other_jobs (like jobs)');
+    await transaction(db, async (locking) => {
+      await sql`lock table other_jobs in access exclusive mode`.execute(locking);
+      const unknown = { due: null, running: null, delayed: null, failed: null, oldest_seconds: null };
+      expect(await listQueueStates(db, [{ ...queue, name: 'other_jobs' }, queue])).toMatchObject([
+        { queue: 'other_jobs', ...unknown, paused_until: null, dead_rows: 0, last_vacuum: null },
+        { queue: 'jobs', due: 1, running: 0, delayed: 0, failed: 0 },
+      ]);
+    });
+    await runAsOwner('drop table other_jobs');
+  });
+
   it('show the columns of queues only', async () => {
     await enqueue('secret');
     const [row] = await listQueueRows(db, queue, { limit: 1 });

@@ -5,6 +5,7 @@ import { defaultLeaseMs } from '../workers/slots.ts';
 import { hideContent, hideInKey } from './hide-content.ts';
 import { listPauses } from './pauses.ts';
 import { claimedColumnsOf, getQuarantineThreshold, type Queue, type QueueRow, readQueueDepth } from './queue.ts';
+import { readEach } from './read-each.ts';
 
 export const rowStates = ['due', 'running', 'delayed', 'failed'] as const;
 export type RowState = (typeof rowStates)[number];
@@ -23,13 +24,17 @@ const conditions: Record<
 
 // ---- looking
 
-export interface QueueState {
+/** How many rows are in each state. All are null if they could not be read in time. */
+interface QueueCounts {
+  readonly due: number | null;
+  readonly running: number | null;
+  readonly delayed: number | null;
+  readonly failed: number | null;
+  readonly oldest_seconds: number | null;
+}
+
+export interface QueueState extends QueueCounts {
   readonly queue: string;
-  readonly due: number;
-  readonly running: number;
-  readonly delayed: number;
-  readonly failed: number;
-  readonly oldest_seconds: number;
   /** The end of the pause of the whole queue. */
   readonly paused_until: string | null;
   readonly paused_owners: number;
@@ -38,35 +43,47 @@ export interface QueueState {
   readonly last_vacuum: string | null;
 }
 
+const unknownCounts: QueueCounts = { due: null, running: null, delayed: null, failed: null, oldest_seconds: null };
+
 export async function listQueueStates(db: AnyDb, queues: readonly Queue[]): Promise<QueueState[]> {
   const pauses = await listPauses(db);
-  const states: QueueState[] = [];
-  for (const queue of queues) {
-    const { due, running, failed, oldestSeconds } = await readQueueDepth(db, queue);
-    const { delayed, dead_rows, last_vacuum } = await readTableState(db, queue);
-    const own = pauses.filter((pause) => pause.queue === queue.name);
-    states.push({
-      queue: queue.name,
-      due,
-      running,
-      delayed,
-      failed,
-      oldest_seconds: Math.round(oldestSeconds),
+  const tables = await listTableStates(db, queues);
+  const counts = await readEach(db, queues, readCounts);
+  return queues.map(({ name }, n) => {
+    const own = pauses.filter((pause) => pause.queue === name);
+    const { dead_rows = 0, last_vacuum = null } = tables.get(name) ?? {};
+    return {
+      queue: name,
+      ...(counts[n] ?? unknownCounts),
       paused_until: own.find(({ owner }) => owner === null)?.until.toISOString() ?? null,
       paused_owners: own.filter(({ owner }) => owner !== null).length,
       dead_rows,
       last_vacuum,
-    });
-  }
-  return states;
+    };
+  });
 }
 
-async function readTableState(db: AnyDb, { name }: Queue) {
-  const { rows } = await sql<{ delayed: number; dead_rows: number; last_vacuum: string | null }>`/* service */ select
-      (select count(*)::int from ${sql.table(name)} q where ${sql.raw(conditions.delayed.where)}) as delayed,
-      n_dead_tup::float as dead_rows, to_json(greatest(last_vacuum, last_autovacuum)) #>> '{}' as last_vacuum
-    from pg_stat_user_tables where relid = ${name}::regclass`.execute(db);
-  return rows[0] as (typeof rows)[number];
+async function readCounts(db: AnyDb, queue: Queue): Promise<QueueCounts> {
+  const { due, running, failed, oldestSeconds } = await readQueueDepth(db, queue);
+  const { rows } = await sql<{ delayed: number }>`/* service */ select count(*)::int as delayed
+    from ${sql.table(queue.name)} q where ${sql.raw(conditions.delayed.where)}`.execute(db);
+  return { due, running, delayed: rows[0]?.delayed ?? 0, failed, oldest_seconds: Math.round(oldestSeconds) };
+}
+
+interface TableState {
+  readonly name: string;
+  readonly dead_rows: number;
+  readonly last_vacuum: string | null;
+}
+
+/** Reads statistics, which takes no time and no lock. */
+async function listTableStates(db: AnyDb, queues: readonly Queue[]): Promise<ReadonlyMap<string, TableState>> {
+  const { rows } = await sql<TableState>`/* service */ select name, n_dead_tup::float as dead_rows,
+      to_json(greatest(last_vacuum, last_autovacuum)) #>> '{}' as last_vacuum
+    from unnest(${queues.map(({ name }) => name)}::text[]) name join pg_stat_user_tables on relid = name::regclass`.execute(
+    db,
+  );
+  return new Map(rows.map((row) => [row.name, row]));
 }
 
 /** The columns of a queue. A row's own columns may contain secrets, and are left out. */
