@@ -246,7 +246,8 @@ export function createClaimer(queue: Queue, { db, slot }: ClaimDeps, options: Cl
       const running = { ...countRunning(queue, here), quarantineLimit: 0 as const }; // the loop may be claiming one
       return [
         tryPrepareSerialClaims.query(lockName),
-        claimOfOwners.query(...listValues(visited, position, limit, running, [])), // without the lock, it may claim no row
+        // Rows that are set apart are left to other claims: this one may be without the lock.
+        claimOfOwners.query(...listValues(visited, position, limit, running, [])),
         findNextDue.query(...toColumns(visited)),
       ];
     },
