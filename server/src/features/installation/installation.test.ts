@@ -528,7 +528,15 @@ describe('security headers', () => {
     const pages = world.app.routes.filter(({ answers }) =>
       Object.values(answers).some((shape) => 'media' in shape && shape.media.startsWith('text/html')),
     );
-    const names = ['invitationPage', 'joinPage', 'landingPage', 'oauthCallback', 'openConnection', 'reference'];
+    const names = [
+      'deviceLoginPage',
+      'invitationPage',
+      'joinPage',
+      'landingPage',
+      'oauthCallback',
+      'openConnection',
+      'reference',
+    ];
     expect(pages.map(({ name }) => name).sort()).toEqual([...names, 'resetPasswordPage', 'sessionPage']);
     for (const { path } of pages) {
       const { headers } = await world.call('GET', path.replaceAll(/\{\w+\}/g, 'x'), {
