@@ -36,6 +36,7 @@ export async function* followStream({ transport, outgoing, onOpen }: Following):
   const heldMs = Number(operation.value('h') ?? 0) * 1000;
   let lastId: string | undefined;
   let isUnknown = false;
+  let isOver = false;
   for (let empty = 0, connection = 1; ; connection += 1) {
     const headers = { ...outgoing.headers, accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) };
     const openedAt = Date.now();
@@ -55,12 +56,15 @@ export async function* followStream({ transport, outgoing, onOpen }: Following):
           count += 1;
           lastId = next.value.id ?? lastId;
           yield next.value;
-          if (isLast(operation.name, next.value)) return;
+          const last = judgeEvent(operation.name, next.value);
+          if (last === 'last') return;
+          isOver = last === 'last if the server closes';
         }
       } finally {
         await reading.return(undefined);
       }
     }
+    if (isOver && failure === undefined) return;
     const isChange = !operation.has('r');
     isUnknown ||= (failure?.mayHaveEffect ?? true) && isChange;
     const error = failure?.error ?? gaveUp(operation.name, outgoing.requestId);
@@ -79,12 +83,21 @@ export async function* followStream({ transport, outgoing, onOpen }: Following):
 const gaveUp = (operation: string, requestId: string): PlinthError =>
   new PlinthError({ code: 'unreachable', operation, message: 'The stream ended before its last event.', requestId });
 
-function isLast(operation: string, { event, data }: StreamEvent): boolean {
+/**
+ * An event that is the last one only with some data can be followed by more. Example: a session is `completed`, and
+ * `queued` again because a message had arrived.
+ */
+function judgeEvent(
+  operation: string,
+  { event, data }: StreamEvent,
+): 'last' | 'last if the server closes' | 'not last' {
   const last = lastEvents[operation]?.[event];
-  if (last === undefined || last === true) return last === true;
-  return Object.entries(last).every(([field, values]) =>
+  if (last === undefined) return 'not last';
+  if (last === true) return 'last';
+  const isMet = Object.entries(last).every(([field, values]) =>
     values.includes(String((data as Record<string, unknown>)[field])),
   );
+  return isMet ? 'last if the server closes' : 'not last';
 }
 
 /** Yields the events of one connection. Returns the failure that ended it, if one did. */

@@ -6,24 +6,11 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { describeClient } from '../../../server/describe/client.ts';
 import { verifyAuditChain } from '../src/audit.ts';
-import { isPlinthError, Plinth, type PlinthOptions } from '../src/index.ts';
+import { isPlinthError, Plinth } from '../src/index.ts';
 import { Sequence, verifyWebhook, WebhookError } from '../src/webhooks.ts';
+import { answering, json, url } from './answering.ts';
 
 const root = new URL('../../../', import.meta.url);
-const url = 'https://plinth.example';
-const json = (body: unknown, headers: Record<string, string> = {}, status = 200) =>
-  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
-
-/** Returns a client whose requests get these answers, and the requests. */
-function answering(answers: readonly (() => Response)[], options: PlinthOptions = {}) {
-  const sent: { url: string; init: RequestInit }[] = [];
-  const fetch: typeof globalThis.fetch = async (url, init = {}) => {
-    sent.push({ url: String(url), init });
-    return answers[Math.min(sent.length, answers.length) - 1]?.() ?? json({});
-  };
-  return { plinth: new Plinth({ url, token: 'plp_00', fetch, ...options }), sent };
-}
-
 afterEach(() => {
   vi.unstubAllGlobals();
   vi.restoreAllMocks();

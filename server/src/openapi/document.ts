@@ -121,7 +121,7 @@ ${commonHeaders.map((name) => `\`${name}\``).join(', ')}.
 - \`x-secret-fields\`: which fields are shown once
 - \`x-held-seconds\`: how long the connection may stay open
 - \`x-repeat\`: whether a request whose outcome is unknown may be sent again
-- \`x-events\`: the events of the stream, and which of them is the \`last\`
+- \`x-events\`: the events of the stream, and which of them is the \`last\`: always, or with some values if the stream then ends
 
 \`components.x-problem-codes\` lists all codes.
 `;

@@ -72,7 +72,7 @@ const toKey = (headers: Readonly<Record<string, string | string[] | undefined>>)
 
 const sessionEvents = eventMedia(
   'The events of the session',
-  'Server-sent events, listed in `x-events`. The `id` is the version of the session, and `log` says what the agent does and what people send to it.',
+  'Server-sent events, listed in `x-events`. The `id` is the version of the session, and `log` says what the agent does and what people send to it. A session can be `completed` and `queued` again at once, so a last state is the last event only if the stream then ends.',
   {
     state: { data: CodingSession, last: { state: endStates } },
     input_request: { data: InputRequest },

@@ -24,8 +24,8 @@ export interface StreamedEvent {
   /** The shape of the event's data. */
   readonly data: z.ZodType;
   /**
-   * Whether the stream ends after the event. Example of a stream that ends with some of these events:
-   * `{ state: ['completed', 'failed'] }`.
+   * Whether the stream ends after the event. Example of a stream that may end after some of these events, and may also
+   * continue: `{ state: ['completed', 'failed'] }`.
    */
   readonly last?: true | Readonly<Record<string, readonly string[]>>;
 }
