@@ -92,6 +92,7 @@ function createDeps(options: PlinthOptions): StepDeps {
   const url = options.url ?? (session ? readOrigin() : readSetting('PLINTH_URL'));
   if (url === undefined)
     throw new TypeError('The address of the installation is missing: pass `url`, or set PLINTH_URL.');
+  refuseInvalid(url);
   if (typeof token === 'string') refuseInBrowser(token, options);
   const hasCredential = session || token !== undefined;
   return {
@@ -113,6 +114,13 @@ function createDeps(options: PlinthOptions): StepDeps {
       onRetry: options.onRetry,
     },
   };
+}
+
+/** Otherwise every request would fail as if the connection had been lost. */
+function refuseInvalid(url: string): void {
+  const { protocol, username, password } = URL.canParse(url) ? new URL(url) : { protocol: '' };
+  if (!/^https?:$/.test(protocol) || username || password)
+    throw new TypeError('The address of the installation is not valid. `url` must be like https://plinth.example.com.');
 }
 
 async function authorize(token: PlinthOptions['token'], options: PlinthOptions): Promise<Record<string, string>> {

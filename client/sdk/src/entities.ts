@@ -1,5 +1,6 @@
 // The records of an app by entity: `plinth.app(id).entities.Task`.
 import type { Call, CallOptions } from './call.ts';
+import { PlinthError, withOutcome } from './errors.ts';
 import type { AppOperations } from './generated/operations.ts';
 import type { EntityRecord } from './generated/schemas.ts';
 
@@ -16,7 +17,7 @@ export interface Entity {
   /**
    * Creates any number of records, 500 per request. Each request has a key that is made from `key`, so a run that was
    * interrupted can be started again with the same records and the same key within 24 hours: nothing is created twice.
-   * A record that was deleted in between is null.
+   * A record that was deleted in between is null. An error has the key and the records created so far as `progress`.
    */
   createMany(records: readonly Fields[], options?: CreateManyOptions): Promise<(EntityRecord | null)[]>;
 }
@@ -42,12 +43,15 @@ const createEntity = (app: AppOperations, entity_name: string): Entity => ({
   delete: (entity_id, options) => app.deleteRecord({ entity_name, entity_id }, options),
   async createMany(records, { key = crypto.randomUUID(), ...options } = {}) {
     const created: (EntityRecord | null)[] = [];
+    const describe = (error: unknown): never => {
+      throw error instanceof PlinthError ? withOutcome(error, { progress: { key, created } }) : error;
+    };
     for (const [index, body] of cutIntoParts(records).entries()) {
       const call: Call<(EntityRecord | null)[], string> = app.createRecords(
         { entity_name, body },
         { ...options, idempotencyKey: `${key}.${index + 1}` },
       );
-      created.push(...(await call));
+      created.push(...(await call.then(undefined, describe)));
     }
     return created;
   },

@@ -1,6 +1,7 @@
 // What the client throws. Every refusal of the server, and every failure to reach it, is a PlinthError, which programs
 // narrow by its code.
 import type { ProblemCodes } from './generated/codes.ts';
+import type { EntityRecord } from './generated/schemas.ts';
 import { findOperation } from './operation.ts';
 
 /**
@@ -37,6 +38,12 @@ export interface Fault {
   readonly type: string;
 }
 
+/** How far `createMany` came. Called again with the same records and this key, it continues. */
+export interface Progress {
+  readonly key: string;
+  readonly created: readonly (EntityRecord | null)[];
+}
+
 interface ErrorFields {
   readonly code: string;
   readonly operation: string;
@@ -45,6 +52,8 @@ interface ErrorFields {
   readonly requestId?: string | undefined;
   readonly retrySafe?: boolean | undefined;
   readonly outcomeUnknown?: boolean | undefined;
+  readonly idempotencyKey?: string | undefined;
+  readonly progress?: Progress | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   readonly faults?: readonly Fault[] | undefined;
@@ -58,10 +67,13 @@ export class PlinthError<C extends string = string> extends Error {
   readonly status: number | undefined;
   readonly operation: string;
   readonly requestId: string | undefined;
-  /** Whether the same request can be sent again without a second effect. */
+  /** Whether the same request can be sent again without a second effect, with the same `idempotencyKey` if it had one. */
   readonly retrySafe: boolean;
   /** Whether the request may have taken effect although it failed. Look before you send it again. */
   readonly outcomeUnknown: boolean;
+  /** The key of the request, also if the client chose it. Pass it to repeat the call. */
+  readonly idempotencyKey: string | undefined;
+  readonly progress: Progress | undefined;
   readonly retryAfterSeconds: number | undefined;
   /** The members that problems with this code have. */
   readonly details: Details<C>;
@@ -77,6 +89,8 @@ export class PlinthError<C extends string = string> extends Error {
     this.requestId = fields.requestId;
     this.retrySafe = fields.retrySafe ?? false;
     this.outcomeUnknown = fields.outcomeUnknown ?? false;
+    this.idempotencyKey = fields.idempotencyKey;
+    this.progress = fields.progress;
     this.retryAfterSeconds = fields.retryAfterSeconds;
     this.details = (fields.details ?? {}) as Details<C>;
     this.faults = fields.faults ?? [];
@@ -101,30 +115,35 @@ export interface ErrorSource {
 
 /** Turns the body of a problem or of a 422 into an error. Returns undefined if it is neither. */
 export function toError(body: unknown, about: ErrorSource): PlinthError | undefined {
-  if (typeof body !== 'object' || body === null || !('code' in body)) return undefined;
+  if (typeof body !== 'object' || body === null) return undefined;
   const { code, detail, request_id, retry_safe } = body as Record<string, unknown>;
+  // Gateways answer with codes too. Only Plinth's problems also have the id of the request.
+  if (typeof code !== 'string' || typeof request_id !== 'string') return undefined;
   const faults = Array.isArray(detail) ? (detail as Fault[]) : undefined;
   const isUnknownHere = code === 'route_not_found' && !findOperation(about.operation)?.has('u');
   return new PlinthError({
     ...about,
-    code: isUnknownHere ? 'operation_not_on_server' : String(code),
+    code: isUnknownHere ? 'operation_not_on_server' : code,
     message: isUnknownHere
       ? 'The server does not have this operation. Compare the versions with `serverInfo`.'
       : faults
         ? `The request is not valid: ${faults.map(({ loc, msg }) => `${loc.join('.')} ${msg}`).join('; ')}`
         : String(detail),
-    requestId: typeof request_id === 'string' ? request_id : about.requestId,
+    requestId: request_id,
     retrySafe: retry_safe === true,
     details: Object.fromEntries(Object.entries(body).filter(([member]) => !problemMembers.has(member))),
     faults,
   });
 }
 
-/** The same error, about an outcome that an earlier attempt left unknown. */
-export const withUnknownOutcome = (error: PlinthError): PlinthError =>
+/** The same error, with what is known about the whole call. */
+export const withOutcome = (
+  error: PlinthError,
+  known: Pick<ErrorFields, 'outcomeUnknown' | 'idempotencyKey' | 'progress'>,
+): PlinthError =>
   new PlinthError({
     ...error,
     message: error.message.slice(error.operation.length + 2),
     cause: error.cause,
-    outcomeUnknown: true,
+    ...known,
   });

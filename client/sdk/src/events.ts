@@ -1,15 +1,18 @@
 // Reads event streams, and resumes them after a lost connection: every event is yielded once.
-import { PlinthError, toError, withUnknownOutcome } from './errors.ts';
+import { readLines } from './body.ts';
+import { PlinthError, toError } from './errors.ts';
 import { lastEvents } from './generated/table.ts';
 import {
   chooseWait,
+  describeRefusal,
   type Failure,
   judge,
+  maxWaitMs,
   type Outgoing,
   type Received,
   sendOnce,
-  sleep,
   type Transport,
+  waitToRepeat,
 } from './send.ts';
 
 export interface StreamEvent {
@@ -18,8 +21,6 @@ export interface StreamEvent {
   readonly id: string | undefined;
 }
 
-/** The server sends at least a ping every 15 seconds. */
-const silentMs = 45_000;
 /** How many connections without an event are made before the client gives up. */
 const maxEmpty = 6;
 
@@ -30,22 +31,32 @@ export interface Following {
   readonly onOpen?: (received: Received) => void;
 }
 
-/** Yields events until the last one of the operation. Reconnects as long as events arrive. */
+/**
+ * Yields events until the last one of the operation. Until the first event, the request is repeated as often as any
+ * other; then the stream is resumed as long as events arrive.
+ */
 export async function* followStream({ transport, outgoing, onOpen }: Following): AsyncGenerator<StreamEvent> {
-  const { operation, signal } = outgoing;
+  const { operation, signal, maxRetries } = outgoing;
   const heldMs = Number(operation.value('h') ?? 0) * 1000;
+  const isChange = !operation.has('r');
   let lastId: string | undefined;
+  let isOpened = false;
+  let hasBegun = false;
   let isUnknown = false;
   let isOver = false;
-  for (let empty = 0, connection = 1; ; connection += 1) {
+  let waitedMs = 0;
+  for (let empty = 0, attempt = 1; ; attempt += 1) {
     const headers = { ...outgoing.headers, accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) };
     const openedAt = Date.now();
-    const opened = await sendOnce(transport, { ...outgoing, headers }, 'open', connection);
+    const opened = await sendOnce(transport, { ...outgoing, headers }, 'open', { attempt, isUnknown });
     let failure = 'error' in opened ? opened : undefined;
     let count = 0;
     if (!('error' in opened)) {
-      if (connection === 1) onOpen?.(opened);
-      const reading = readEvents(opened.response, operation.name, signal);
+      if (!isOpened) onOpen?.(opened);
+      isOpened = true;
+      // The server has begun to do what was asked for.
+      isUnknown ||= isChange;
+      const reading = readEvents(opened, operation.name, signal);
       try {
         for (;;) {
           const next = await reading.next();
@@ -65,18 +76,22 @@ export async function* followStream({ transport, outgoing, onOpen }: Following):
       }
     }
     if (isOver && failure === undefined) return;
-    const isChange = !operation.has('r');
     isUnknown ||= (failure?.mayHaveEffect ?? true) && isChange;
     const error = failure?.error ?? gaveUp(operation.name, outgoing.requestId);
-    const cause = isUnknown ? withUnknownOutcome(error) : error;
+    const cause = describeRefusal(error, outgoing, isUnknown);
     // A stream that has begun is resumed by its last id, which repeats nothing.
     const isResumable = outgoing.isRepeatable || lastId !== undefined || failure?.repeat === 'yes';
     if (failure?.repeat === 'no' || !isResumable) throw cause;
+    hasBegun ||= count > 0;
     // A connection that was open for its whole time was not lost.
     const isFull = failure === undefined && heldMs > 0 && Date.now() - openedAt > heldMs * 0.9;
     empty = count > 0 || isFull ? 0 : empty + 1;
-    if (empty >= maxEmpty) throw cause;
-    if (empty > 0 || failure) await sleep(chooseWait(cause, Math.max(empty, 1)), signal);
+    if (empty === 0 && failure === undefined) continue;
+    const waitMs = chooseWait(cause, Math.max(empty, 1));
+    waitedMs += waitMs;
+    const isTired = empty > maxRetries || waitedMs > maxWaitMs;
+    if (empty >= maxEmpty || (!hasBegun && isTired)) throw cause;
+    await waitToRepeat(transport, outgoing, { attempt, waitMs, cause });
   }
 }
 
@@ -102,7 +117,7 @@ function judgeEvent(
 
 /** Yields the events of one connection. Returns the failure that ended it, if one did. */
 async function* readEvents(
-  response: Response,
+  { response, requestId }: Received,
   operation: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StreamEvent, Failure | undefined> {
@@ -122,7 +137,7 @@ async function* readEvents(
     if (signal?.aborted) throw signal.reason;
     const message = 'The connection was lost before the stream had ended.';
     return {
-      error: new PlinthError({ code: 'unreachable', operation, message, cause }),
+      error: new PlinthError({ code: 'unreachable', operation, message, requestId, cause }),
       repeat: 'if repeatable',
       mayHaveEffect: true,
     };
@@ -152,40 +167,5 @@ async function* parseEvents(lines: AsyncIterable<string>): AsyncGenerator<TextEv
     if (field === 'event') event = value;
     if (field === 'data') data.push(value);
     if (field === 'id') id = value;
-  }
-}
-
-/** Yields the lines of a body. Throws if nothing arrives for too long. */
-export async function* readLines(response: Response): AsyncGenerator<string> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (reader === undefined) return;
-  let rest: string[] = [];
-  try {
-    for (;;) {
-      const { done, value } = await readSoon(reader);
-      if (done) break;
-      // The parts of a line are joined when it ends, so that a long line takes no more time than its length.
-      const [first = '', ...more] = value.split('\n');
-      rest.push(first);
-      for (const next of more) {
-        yield rest.join('').replace(/\r$/, '');
-        rest = [next];
-      }
-    }
-    if (rest.join('') !== '') yield rest.join('');
-  } finally {
-    await reader.cancel().catch(() => undefined);
-  }
-}
-
-async function readSoon(reader: ReadableStreamDefaultReader<string>): Promise<Awaited<ReturnType<typeof reader.read>>> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Error('nothing arrived for 45 seconds')), silentMs);
-  });
-  try {
-    return await Promise.race([reader.read(), silence]);
-  } finally {
-    clearTimeout(timer);
   }
 }

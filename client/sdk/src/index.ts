@@ -9,6 +9,7 @@ export {
   isPlinthError,
   type OwnCode,
   PlinthError,
+  type Progress,
   type Refusal,
 } from './errors.ts';
 export type { AgentOperations, AppOperations, Operations } from './generated/operations.ts';

@@ -1,5 +1,6 @@
 // Sends one request, and repeats it while that can have no second effect (docs/guides/retries.md).
-import { PlinthError, toError, withUnknownOutcome } from './errors.ts';
+import { readBytes } from './body.ts';
+import { PlinthError, toError, withOutcome } from './errors.ts';
 import type { Operation } from './operation.ts';
 
 export interface Attempt {
@@ -58,36 +59,58 @@ export interface Failure {
 }
 
 /** All waiting between the attempts of a call, together. */
-const maxWaitMs = 60_000;
+export const maxWaitMs = 60_000;
 
 export async function sendWithRetries(transport: Transport, outgoing: Outgoing, form: Form): Promise<Received> {
   let isUnknown = false;
   let waitedMs = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const sent = await sendOnce(transport, outgoing, form, attempt);
+    const sent = await sendOnce(transport, outgoing, form, { attempt, isUnknown });
     if ('data' in sent) return sent;
     const { error, repeat, mayHaveEffect } = sent;
-    const isDone =
-      isUnknown && error.status === 404 && outgoing.operation.has('d') && error.code !== 'operation_not_on_server';
-    if (isDone) return { ...emptyAnswer, requestId: error.requestId ?? outgoing.requestId, data: { success: true } };
+    if (isUnknown && saysThatItIsGone(outgoing, error))
+      return { ...emptyAnswer, requestId: error.requestId ?? outgoing.requestId, data: { success: true } };
     isUnknown ||= mayHaveEffect && !outgoing.operation.has('r');
-    const thrown = isUnknown ? withUnknownOutcome(error) : error;
+    const thrown = describeRefusal(error, outgoing, isUnknown);
     const mayRepeat = repeat === 'yes' || (repeat === 'if repeatable' && outgoing.isRepeatable);
     const waitMs = chooseWait(error, attempt);
-    if (!mayRepeat || attempt > outgoing.maxRetries || waitedMs + waitMs > maxWaitMs) throw thrown;
-    transport.onRetry?.({ ...describeAttempt(outgoing, attempt), waitMs, cause: thrown });
-    await sleep(waitMs, outgoing.signal);
     waitedMs += waitMs;
+    if (!mayRepeat || attempt > outgoing.maxRetries || waitedMs > maxWaitMs) throw thrown;
+    await waitToRepeat(transport, outgoing, { attempt, waitMs, cause: thrown });
   }
 }
 
 const emptyAnswer = { status: 200, headers: new Headers(), response: new Response() };
 
-/** What the server asks for, or 0.5, 1, 2 … seconds; and up to half as much again, so that clients don't return at once. */
-export const chooseWait = ({ retryAfterSeconds = 0 }: PlinthError, attempt: number): number =>
-  Math.max(retryAfterSeconds * 1000, 250 * 2 ** attempt) * (1 + Math.random() / 2);
+/** A repeated DELETE that finds nothing was successful before. A proxy that finds nothing says nothing about that. */
+const saysThatItIsGone = ({ operation }: Outgoing, { status, code }: PlinthError): boolean =>
+  status === 404 && operation.has('d') && code !== 'operation_not_on_server' && code !== 'unexpected_answer';
 
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** What is thrown after an attempt: the error, with what is known about all attempts. */
+export const describeRefusal = (error: PlinthError, { headers }: Outgoing, isUnknown: boolean): PlinthError =>
+  withOutcome(error, {
+    outcomeUnknown: error.outcomeUnknown || isUnknown,
+    idempotencyKey: headers['idempotency-key'],
+  });
+
+/** What the server asks for, or 0.5, 1, 2 … seconds. */
+export const chooseWait = ({ retryAfterSeconds = 0 }: PlinthError, attempt: number): number =>
+  Math.max(retryAfterSeconds * 1000, 250 * 2 ** attempt);
+
+interface Repeat {
+  readonly attempt: number;
+  readonly waitMs: number;
+  readonly cause: PlinthError;
+}
+
+/** Waits up to half as much longer, but no more than five seconds, so that clients don't return at once. */
+export async function waitToRepeat(transport: Transport, outgoing: Outgoing, repeat: Repeat): Promise<void> {
+  const waitMs = repeat.waitMs + Math.random() * Math.min(repeat.waitMs / 2, 5000);
+  transport.onRetry?.({ ...describeAttempt(outgoing, repeat.attempt), waitMs, cause: repeat.cause });
+  await sleep(waitMs, outgoing.signal);
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((done, fail) => {
     signal?.throwIfAborted();
     const stop = () => {
@@ -114,41 +137,82 @@ const describeAttempt = ({ operation, url, requestId }: Outgoing, attempt: numbe
 const nameAttempt = (requestId: string, attempt: number): string =>
   attempt === 1 ? requestId : `${requestId}.${attempt}`;
 
-/** Sends the request once. Throws the reason of the caller's signal, and nothing else. */
+/** Timers can't be set to more. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/**
+ * Sends the request once. Throws only what the caller's own parts throw: the reason of the signal, errors of the token's
+ * function and of hooks, and mistakes in headers.
+ */
 export async function sendOnce(
   transport: Transport,
   outgoing: Outgoing,
   form: Form,
-  attempt: number,
+  { attempt, isUnknown }: { readonly attempt: number; readonly isUnknown: boolean },
 ): Promise<Received | Failure> {
   const { operation, url, body, signal, attemptMs } = outgoing;
   const described = describeAttempt(outgoing, attempt);
-  const headers = { ...(await transport.headers()), ...outgoing.headers, 'x-request-id': described.requestId };
+  const headers = await buildHeaders(transport, outgoing, described, isUnknown);
+  signal?.throwIfAborted();
+  transport.onRequest?.(described);
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), attemptMs);
-  const signals = [late.signal, ...(signal ? [signal] : [])];
-  try {
-    signal?.throwIfAborted();
-    transport.onRequest?.(described);
-    const response = await transport.fetch(url, {
+  const timer = setTimeout(() => late.abort(), Math.min(attemptMs, maxTimerMs));
+  const describe = (cause: unknown): Failure => {
+    if (signal?.aborted) throw signal.reason;
+    return describeLoss(described, cause, late.signal.aborted);
+  };
+  const request = async () =>
+    transport.fetch(url, {
       method: operation.method,
       headers,
       redirect: 'manual',
-      signal: AbortSignal.any(signals),
+      signal: AbortSignal.any([late.signal, ...(signal ? [signal] : [])]),
       ...(body !== undefined && { body }),
       ...(transport.credentials && { credentials: transport.credentials }),
     });
+  try {
+    const response = await request().catch(describe);
+    if ('error' in response) return response;
     transport.onResponse?.({ ...described, status: response.status });
-    return await readResponse(response, described, form);
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    return describeLoss(described, cause, late.signal.aborted);
+    // Files may be of any size, so they take as long as something arrives.
+    if (response.ok && form === 'bytes') clearTimeout(timer);
+    return await readResponse(response, described, form).catch(describe);
+  } catch (error) {
+    late.abort(); // after an error of a hook, nobody reads the answer
+    throw error;
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Reads the whole body. Throws if it is cut off. */
+async function buildHeaders(
+  transport: Transport,
+  outgoing: Outgoing,
+  { operation, requestId }: Attempt,
+  isUnknown: boolean,
+): Promise<Record<string, string>> {
+  try {
+    const headers = { ...(await transport.headers()), ...outgoing.headers, 'x-request-id': requestId };
+    for (const [name, value] of Object.entries(headers)) refuseInvalid(name, value);
+    return headers;
+  } catch (cause) {
+    if (!isUnknown) throw cause;
+    const message = 'The request could not be sent again.';
+    throw describeRefusal(
+      new PlinthError({ code: 'unreachable', operation, message, requestId, cause }),
+      outgoing,
+      true,
+    );
+  }
+}
+
+/** Does not repeat the value, which may be a token. */
+function refuseInvalid(name: string, value: string): void {
+  if (/^[\w!#$%&'*+.^`|~-]+$/.test(name) && !/[^\t\x20-\x7e\x80-\xff]/.test(value.trim())) return;
+  throw new TypeError(`The header ${JSON.stringify(name)} has characters that can't be sent in a header.`);
+}
+
+/** Reads the whole body, unless it is a stream. Throws if it is cut off. */
 async function readResponse(
   response: Response,
   { operation, requestId }: Attempt,
@@ -156,21 +220,34 @@ async function readResponse(
 ): Promise<Received | Failure> {
   const { status, headers } = response;
   const type = headers.get('content-type') ?? '';
-  const isJson = /^application\/([\w.+-]+\+)?json\b/.test(type);
+  const isExpected = response.ok && !type.startsWith('text/html');
+  const received = { status, headers, requestId, response };
+  if (isExpected && form === 'open') return { ...received, data: undefined };
+  if (isExpected && form === 'bytes') return { ...received, data: await readBytes(response) };
+  if (isExpected && form === 'text') return { ...received, data: await response.text() };
+  const body = await readJson(response, type);
+  if (isExpected && body !== undefined) return { ...received, data: body };
   const about = { operation, status, requestId, retryAfterSeconds: readRetryAfter(headers) };
-  if (response.ok && form === 'open' && !type.startsWith('text/html'))
-    return { status, headers, requestId, data: undefined, response };
-  if (response.ok && (form !== 'json' || isJson)) {
-    const data = form === 'bytes' ? new Uint8Array(await response.arrayBuffer()) : await response.text();
-    return { status, headers, requestId, data: form === 'json' ? JSON.parse(String(data)) : data, response };
-  }
-  const error = isJson ? toError(JSON.parse(await response.text()), about) : undefined;
+  const error = toError(body, about);
   if (error !== undefined) return judge(error);
-  await response.body?.cancel();
   const message = `The answer does not come from Plinth: status ${status}, type ${type || 'unknown'}.`;
   const unexpected = new PlinthError({ ...about, code: 'unexpected_answer', message });
   const mayHaveEffect = response.ok || status >= 500;
   return { error: unexpected, repeat: mayHaveEffect ? 'if repeatable' : 'no', mayHaveEffect };
+}
+
+/** Returns undefined if the body is not JSON. */
+async function readJson(response: Response, type: string): Promise<unknown> {
+  if (!/^application\/([\w.+-]+\+)?json\b/.test(type)) {
+    await response.body?.cancel().catch(() => undefined);
+    return undefined;
+  }
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function readRetryAfter(headers: Headers): number | undefined {
@@ -190,26 +267,23 @@ export function judge(error: PlinthError): Failure {
   return { error, repeat: status === 500 ? 'if repeatable' : 'no', mayHaveEffect };
 }
 
-/** Errors of connections that were never made, so that nothing was sent. */
-const unsent = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
 function describeLoss({ operation, requestId }: Attempt, cause: unknown, isLate: boolean): Failure {
-  const { code } = ((cause as Error | undefined)?.cause ?? {}) as { code?: string };
-  const isUnsent = !isLate && code !== undefined && unsent.has(code);
+  const reason = (cause as Error | undefined)?.cause;
+  const isUnsent = !isLate && wasNotConnected(reason);
   const message = isLate
     ? 'No answer arrived in time.'
     : isUnsent
-      ? `The server can't be reached (${code}).`
+      ? `The server can't be reached (${(reason as { code?: string }).code}).`
       : 'The connection was lost before the whole answer had arrived.';
   const error = new PlinthError({ code: isLate ? 'timeout' : 'unreachable', operation, message, requestId, cause });
   return isUnsent
     ? { error, repeat: 'yes', mayHaveEffect: false }
     : { error, repeat: 'if repeatable', mayHaveEffect: true };
+}
+
+/** Whether nothing was sent. Codes alone don't say it: EHOSTUNREACH can also end a connection that was in use. */
+function wasNotConnected(reason: unknown): boolean {
+  if (reason instanceof AggregateError) return reason.errors.every(wasNotConnected);
+  const { code, syscall } = (reason ?? {}) as { code?: string; syscall?: string };
+  return syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT';
 }

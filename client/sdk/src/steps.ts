@@ -1,7 +1,8 @@
 // The forms of a call: whole, page by page, item by item, or as a stream of events.
+import { readLines } from './body.ts';
 import type { Answer, CallOptions, CallSteps } from './call.ts';
 import { PlinthError } from './errors.ts';
-import { followStream, readLines } from './events.ts';
+import { followStream } from './events.ts';
 import { type Notes, readNotes } from './notes.ts';
 import type { Operation } from './operation.ts';
 import { type Arguments, buildRequest, type RequestDefaults } from './request.ts';
@@ -70,10 +71,16 @@ async function sendLong(deps: StepDeps, outgoing: Outgoing): Promise<Answer<unkn
 function toAnswer(
   { report }: StepDeps,
   { name }: Operation,
-  { data, status, headers, requestId }: Received,
+  { data, status, headers, requestId, response }: Received,
 ): Answer<unknown> {
   const notes = readNotes(headers);
-  report(notes, name, headers);
+  try {
+    report(notes, name, headers);
+  } catch (error) {
+    // Nobody will read what is still to come.
+    response.body?.cancel().catch(() => undefined);
+    throw error;
+  }
   return { data, notes, status, headers, requestId: headers.get('x-request-id') ?? requestId };
 }
 

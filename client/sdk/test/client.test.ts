@@ -35,6 +35,7 @@ describe('the generated files', () => {
 describe('the size', () => {
   const files = [
     'index',
+    'body',
     'client',
     'call',
     'entities',

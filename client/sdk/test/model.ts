@@ -31,7 +31,14 @@ function cutOff(text: string): Response {
   return new Response(stream, { headers: { 'content-type': 'application/json' } });
 }
 
-const lost = (code: string) => new TypeError('fetch failed', { cause: { code } });
+const lost = (code: string, syscall: string) => new TypeError('fetch failed', { cause: { code, syscall } });
+
+/** What gateways answer with in JSON. Their codes are not Plinth's. */
+const gateway = (status: number) =>
+  new Response(JSON.stringify({ code: status, message: 'No route, or no server.' }), {
+    status,
+    headers: { 'content-type': 'application/json' },
+  });
 
 /** What the server does with a request that reaches it. `safe` is what `retry_safe` says after a 500. */
 function process(state: ModelledCall, method: string, key: string | null): { response: Response; text: string } {
@@ -63,8 +70,12 @@ export function createModel(state: ModelledCall, chance: Chance, repeat: 'safe' 
     const key = headers.has('authorization') ? headers.get('idempotency-key') : null;
     const isSafe = repeat === 'safe' || (repeat === 'key' && key !== null);
     const fate = chance();
-    if (fate < 0.08) throw lost('ECONNREFUSED');
-    if (fate < 0.16) throw lost('ECONNRESET');
+    if (fate < 0.04) throw lost('ECONNREFUSED', 'connect');
+    if (fate < 0.06) throw lost('ENOTFOUND', 'getaddrinfo');
+    if (fate < 0.14) throw lost('ECONNRESET', 'read');
+    if (fate < 0.16) return gateway(404);
+    if (fate < 0.18)
+      return new Response('404 page not found', { status: 404, headers: { 'content-type': 'text/plain' } });
     if (fate < 0.22)
       return new Response('<html>Bad gateway</html>', { status: 502, headers: { 'content-type': 'text/html' } });
     if (fate < 0.28)
@@ -73,7 +84,9 @@ export function createModel(state: ModelledCall, chance: Chance, repeat: 'safe' 
     if (fate < 0.38) return problem(409, 'slug_taken', { retry_safe: false });
     if (fate < 0.42) return problem(500, 'internal_error', { retry_safe: isSafe });
     const { response, text } = process(state, method, key);
-    if (fate < 0.52) throw lost('ECONNRESET');
+    if (fate < 0.48) throw lost('ECONNRESET', 'read');
+    if (fate < 0.51) throw lost('EHOSTUNREACH', 'read');
+    if (fate < 0.53) return gateway(503);
     if (fate < 0.57)
       return new Response('<html>Gateway time-out</html>', { status: 504, headers: { 'content-type': 'text/html' } });
     if (fate < 0.62)
