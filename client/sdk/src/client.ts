@@ -1,11 +1,11 @@
 // The client: `new Plinth({ url, token })` has a method for every operation of the table.
 import { type CallOptions, SentCall } from './call.ts';
-import { createEntities, type Entities } from './entities.ts';
+import { createEntities, createEntity, type Entities, type Entity } from './entities.ts';
 import type { AgentOperations, AppOperations, Operations } from './generated/operations.ts';
 import { table } from './generated/table.ts';
 import { createReporter, type OnNotes } from './notes.ts';
 import { findOperation } from './operation.ts';
-import type { Arguments } from './request.ts';
+import { type Arguments, withLowerCaseNames } from './request.ts';
 import type { Transport } from './send.ts';
 import { createSteps, type StepDeps } from './steps.ts';
 
@@ -34,7 +34,9 @@ export interface PlinthOptions {
 }
 
 export interface PlinthApp extends AppOperations {
-  /** The records of the app by entity: `plinth.app(id).entities.Task.list()`. */
+  /** The records of one entity: `plinth.app(id).entity('Task').list()`. */
+  entity(name: string): Entity;
+  /** The same by property: `plinth.app(id).entities.Task`. */
   readonly entities: Entities;
 }
 
@@ -52,7 +54,10 @@ export class Plinth {
   /** The operations of one app, with its id bound. */
   app(app_id: string): PlinthApp {
     const bound = this.#bind('app_id', app_id) as unknown as AppOperations;
-    return Object.assign(bound, { entities: createEntities(bound) });
+    return Object.assign(bound, {
+      entity: (name: string) => createEntity(bound, name),
+      entities: createEntities(bound),
+    });
   }
 
   /** The operations of one agent, with its id bound. */
@@ -82,27 +87,29 @@ export class Plinth {
         value(this: Plinth, args: Arguments = {}, options: CallOptions = {}) {
           return this.#call(name, args, options);
         },
+        // Tests replace methods.
+        writable: true,
+        configurable: true,
       });
   }
 }
 
 function createDeps(options: PlinthOptions): StepDeps {
-  const { session = false, workspaceId, headers = {}, onNotes = 'warn' } = options;
+  const { session = false, workspaceId, headers, onNotes = 'warn' } = options;
   const token = session ? undefined : (options.token ?? readSetting('PLINTH_TOKEN'));
   const url = options.url ?? (session ? readOrigin() : readSetting('PLINTH_URL'));
   if (url === undefined)
     throw new TypeError('The address of the installation is missing: pass `url`, or set PLINTH_URL.');
   refuseInvalid(url);
   if (typeof token === 'string') refuseInBrowser(token, options);
-  const hasCredential = session || token !== undefined;
   return {
     defaults: {
       url: url.replace(/\/+$/, ''),
       workspaceId,
-      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+      headers: withLowerCaseNames(headers),
       timeoutMs: options.timeoutMs ?? 30_000,
       maxRetries: options.maxRetries ?? 2,
-      hasCredential,
+      credential: session ? 'session' : token === undefined ? undefined : 'token',
     },
     report: createReporter(onNotes),
     transport: {

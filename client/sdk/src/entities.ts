@@ -1,8 +1,9 @@
-// The records of an app by entity: `plinth.app(id).entities.Task`.
+// The records of an app by entity: `plinth.app(id).entity('Task')`.
 import type { Call, CallOptions } from './call.ts';
 import { PlinthError, withOutcome } from './errors.ts';
 import type { AppOperations } from './generated/operations.ts';
 import type { EntityRecord } from './generated/schemas.ts';
+import { createId } from './request.ts';
 
 type ListArguments = Omit<Parameters<AppOperations['listRecords']>[0], 'entity_name'>;
 type Fields = Readonly<Record<string, unknown>>;
@@ -35,13 +36,13 @@ export const createEntities = (app: AppOperations): Entities =>
     get: (_, name) => (typeof name === 'string' ? createEntity(app, name) : undefined),
   });
 
-const createEntity = (app: AppOperations, entity_name: string): Entity => ({
+export const createEntity = (app: AppOperations, entity_name: string): Entity => ({
   list: (args, options) => app.listRecords({ ...args, entity_name }, options),
   get: (entity_id, options) => app.getRecord({ entity_name, entity_id }, options),
   create: (record, options) => app.createRecord({ entity_name, body: record }, options),
   update: (entity_id, change, options) => app.updateRecord({ entity_name, entity_id, body: change }, options),
   delete: (entity_id, options) => app.deleteRecord({ entity_name, entity_id }, options),
-  async createMany(records, { key = crypto.randomUUID(), ...options } = {}) {
+  async createMany(records, { key = createId(), ...options } = {}) {
     const created: (EntityRecord | null)[] = [];
     const describe = (error: unknown): never => {
       throw error instanceof PlinthError ? withOutcome(error, { progress: { key, created } }) : error;

@@ -3,6 +3,7 @@
 //   s, k, l   what a repeat does: safe, safe with a key, look before repeating
 //   r         only reads
 //   i         honours an Idempotency-Key
+//   a         also answers anonymous callers, whose keys are ignored
 //   d         a DELETE that answers `{success: true}`
 //   b, B      has a body of the named fields, or a body that is passed whole
 //   p=items   the answer is a page, with its items in this field

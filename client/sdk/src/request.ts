@@ -1,5 +1,6 @@
 // Turns the arguments of a call into a request: path, query, body and headers.
 import type { CallOptions } from './call.ts';
+import { lastEvents } from './generated/table.ts';
 import type { Operation } from './operation.ts';
 import type { Outgoing } from './send.ts';
 
@@ -10,7 +11,7 @@ export interface RequestDefaults {
   readonly timeoutMs: number;
   readonly maxRetries: number;
   /** Keys count per person, so without a credential there are none. */
-  readonly hasCredential: boolean;
+  readonly credential: 'token' | 'session' | undefined;
 }
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -22,37 +23,60 @@ export function buildRequest(
   defaults: RequestDefaults,
 ): Outgoing {
   const { path, query, body } = placeArguments(operation, args);
-  const key = chooseKey(operation, options, defaults);
-  const held = Number(operation.value('h') ?? 0);
+  const headers = {
+    accept: 'application/json, */*;q=0.1',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(defaults.workspaceId !== undefined && { 'x-active-workspace-id': defaults.workspaceId }),
+    ...chooseKey(operation, options, defaults),
+    ...defaults.headers,
+    ...withLowerCaseNames(options.headers),
+  };
+  const hasKey = 'idempotency-key' in headers && isKeyHonoured(operation, defaults);
   return {
     operation,
     url: `${defaults.url}${path}${query}`,
-    headers: {
-      accept: 'application/json, */*;q=0.1',
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(defaults.workspaceId !== undefined && { 'x-active-workspace-id': defaults.workspaceId }),
-      ...(key !== undefined && { 'idempotency-key': key }),
-      ...defaults.headers,
-      ...options.headers,
-    },
+    headers,
     body,
-    requestId: options.requestId ?? crypto.randomUUID(),
-    isRepeatable:
-      operation.has('s') || operation.has('r') || (operation.has('k') && key !== undefined && defaults.hasCredential),
+    requestId: options.requestId ?? createId(),
+    isRepeatable: operation.has('s') || operation.has('r') || (operation.has('k') && hasKey),
     maxRetries: options.maxRetries ?? defaults.maxRetries,
-    attemptMs: options.timeoutMs ?? (held > 0 ? (held + 10) * 1000 : defaults.timeoutMs),
+    attemptMs: options.timeoutMs ?? chooseTimeout(operation, defaults),
     signal: options.signal,
   };
 }
+
+/** Otherwise a header could be there twice. */
+export const withLowerCaseNames = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+/** Browsers have `randomUUID` only on pages with https. */
+export const createId = (): string =>
+  crypto.randomUUID?.() ??
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** One key for all attempts of a call. */
 function chooseKey(
   operation: Operation,
   { idempotencyKey }: CallOptions,
-  { hasCredential }: RequestDefaults,
-): string | undefined {
-  if (!operation.has('i')) return undefined;
-  return idempotencyKey ?? (hasCredential ? crypto.randomUUID() : undefined);
+  { credential }: RequestDefaults,
+): { readonly 'idempotency-key'?: string } {
+  if (!operation.has('i')) return {};
+  const key = idempotencyKey ?? (credential && createId());
+  return key === undefined ? {} : { 'idempotency-key': key };
+}
+
+/**
+ * The key of an anonymous caller is ignored. Nobody may be signed in on the page, and an operation for anonymous callers
+ * does not say so.
+ */
+const isKeyHonoured = (operation: Operation, { credential }: RequestDefaults): boolean =>
+  credential === 'token' || (credential === 'session' && !operation.has('a'));
+
+/** Only the stream of such a read is held; a plain answer comes at once. */
+function chooseTimeout(operation: Operation, { timeoutMs }: RequestDefaults): number {
+  const isOfStream = operation.has('r') && operation.name in lastEvents;
+  const heldSeconds = isOfStream ? 0 : Number(operation.value('h') ?? 0);
+  return heldSeconds > 0 ? (heldSeconds + 10) * 1000 : timeoutMs;
 }
 
 function placeArguments(operation: Operation, args: Arguments) {
@@ -63,6 +87,8 @@ function placeArguments(operation: Operation, args: Arguments) {
     // An empty part of a path would make another path of it.
     if (value === undefined || value === null || value === '')
       throw new TypeError(`${operation.name}: ${name} is missing`);
+    // So would these, which encoding leaves as they are: /apps/a/entities/../secrets is /apps/a/secrets.
+    if (/^\.\.?$/.test(String(value))) throw new TypeError(`${operation.name}: ${name} can't be "." or ".."`);
     return encodeURIComponent(String(value));
   });
   const hasBody = operation.has('b') || operation.has('B');

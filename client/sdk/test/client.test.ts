@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { describeClient } from '../../../server/describe/client.ts';
 import { verifyAuditChain } from '../src/audit.ts';
-import { isPlinthError, Plinth } from '../src/index.ts';
+import { isPlinthError, Plinth, testedWith } from '../src/index.ts';
 import { Sequence, verifyWebhook, WebhookError } from '../src/webhooks.ts';
 import { answering, json, url } from './answering.ts';
 
@@ -29,6 +29,15 @@ describe('the generated files', () => {
     const document = JSON.parse(readFileSync(new URL('docs/generated/openapi.json', root), 'utf8'));
     document.components.schemas.UpdateAppBody.properties.app_id = { type: 'string' };
     expect(() => describeClient(document)).toThrow('updateApp: app_id is the name of two arguments');
+  });
+});
+
+describe('the generated table', () => {
+  it('names the release that the client was tested with, and is not written without one', () => {
+    expect(testedWith).toMatch(/^\d+\.\d+\.\d+$/);
+    const document = JSON.parse(readFileSync(new URL('docs/generated/openapi.json', root), 'utf8'));
+    document.info.description = 'An API.';
+    expect(() => describeClient(document)).toThrow('does not name the release');
   });
 });
 

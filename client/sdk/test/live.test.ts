@@ -62,8 +62,7 @@ describe('calls through a proxy that loses requests and answers', () => {
     let index = 0;
     const proxy = await startLossyProxy(world.url, () => fates[index++ % fates.length] ?? 'pass');
     const plinth = new Plinth({ url: proxy.url, token, maxRetries: 4 });
-    const { Task } = plinth.app(app.id).entities;
-    if (Task === undefined) throw new Error('every name is an entity');
+    const Task = plinth.app(app.id).entity('Task');
     const outcomes = await Promise.all(
       Array.from({ length: calls }, async (_, number) => {
         const code = `code-${number}`;

@@ -58,7 +58,7 @@ export async function figureThatMayNotHaveBeenRead() {
 }
 
 export async function anyNumberOfRecords() {
-  await plinth.app(id).entities.Task?.createMany(rows, { key: 'import-17' });
+  await plinth.app(id).entity('Task').createMany(rows, { key: 'import-17' });
 }
 
 export async function pushFiles() {

@@ -26,6 +26,7 @@ async function compile(compiler: string, module: string): Promise<string> {
       moduleResolution: module,
       types: [],
       strict: true,
+      noUncheckedIndexedAccess: true,
       noEmit: true,
       allowImportingTsExtensions: true,
       skipLibCheck: true,

@@ -4,9 +4,14 @@ import type { JsonSchema } from '../../src/kit/http/json-schema.ts';
 
 export interface Document {
   readonly info: { readonly version: string; readonly description: string };
+  /** The credentials of operations that name none of their own. */
+  readonly security?: Credentials;
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
 }
+
+/** Any one of these is enough. An empty one means that none is needed. */
+type Credentials = readonly Readonly<Record<string, readonly string[]>>[];
 
 interface DescribedOperation {
   readonly operationId: string;
@@ -18,6 +23,7 @@ interface DescribedOperation {
   readonly 'x-repeat': 'safe' | 'key' | 'look';
   readonly 'x-held-seconds'?: number;
   readonly 'x-events'?: Readonly<Record<string, DescribedEvent>>;
+  readonly security?: Credentials;
   readonly parameters?: readonly JsonSchema[];
   readonly requestBody?: JsonSchema & { readonly required?: boolean };
   readonly responses: Readonly<Record<string, JsonSchema>>;

@@ -14,7 +14,7 @@ export const describeTable = (document: Document, operations: readonly ClientOpe
 export const apiVersion: string = '${document.info.version}';
 
 /** The oldest release of Plinth that this client was tested with. */
-export const testedWith: string = '${/release of Plinth that runs here is\s+([\d.]+)/.exec(document.info.description)?.[1] ?? ''}';
+export const testedWith: string = '${readRelease(document)}';
 
 /** \`../operation.ts\` explains the lines. */
 export const table: Readonly<Record<string, string>> = {
@@ -37,6 +37,12 @@ ${listNoteHeaders(document)
 };
 `);
 
+function readRelease({ info }: Document): string {
+  const [, release] = /release of Plinth is\s+(\d+\.\d+\.\d+)/.exec(info.description) ?? [];
+  if (release === undefined) throw new Error('the description of the document does not name the release of Plinth');
+  return release;
+}
+
 /** Example: \`GET /api/apps s r p=items\`. The flags are explained in client/sdk/src/operation.ts. */
 function writeLine(document: Document, operation: ClientOperation): string {
   const { method, path, described, takesKey, body, items, parameters } = operation;
@@ -48,6 +54,7 @@ function writeLine(document: Document, operation: ClientOperation): string {
     described['x-repeat'].slice(0, 1),
     ...(described['x-effect'] === 'read' ? ['r'] : []),
     ...(takesKey ? ['i'] : []),
+    ...(takesKey && answersAnonymous(document, operation) ? ['a'] : []),
     ...(method === 'DELETE' && nameOf(operation.answer ?? {}) === 'Success' ? ['d'] : []),
     ...(body ? [body.fields === undefined ? 'B' : 'b'] : []),
     ...(items ? [`p=${items}`] : []),
@@ -57,6 +64,11 @@ function writeLine(document: Document, operation: ClientOperation): string {
     ...(body && query.length > 0 ? [`q=${query.join(',')}`] : []),
   ].join(' ');
 }
+
+const answersAnonymous = ({ security = [] }: Document, { described }: ClientOperation): boolean => {
+  const credentials = described.security ?? security;
+  return credentials.length === 0 || credentials.some((each) => Object.keys(each).length === 0);
+};
 
 const answersRouteNotFound = ({ components }: Document, { refusals }: ClientOperation): boolean =>
   refusals.some((name) => listCodes(components.responses?.[name] ?? {}).includes('route_not_found'));

@@ -4,7 +4,7 @@
 export const apiVersion: string = '1.0.0';
 
 /** The oldest release of Plinth that this client was tested with. */
-export const testedWith: string = '';
+export const testedWith: string = '0.1.0';
 
 /** `../operation.ts` explains the lines. */
 export const table: Readonly<Record<string, string>> = {
@@ -131,15 +131,15 @@ export const table: Readonly<Record<string, string>> = {
   deleteEntitySchema: 'DELETE /api/apps/{app_id}/entity-schemas/{entity_name} s d',
   explainRules: 'POST /api/apps/{app_id}/entity-schemas/{entity_name}/rules/explain s r b',
   listRecords: 'GET /api/apps/{app_id}/entities/{entity_name} s r p=items',
-  createRecord: 'POST /api/apps/{app_id}/entities/{entity_name} k i B',
-  deleteRecords: 'DELETE /api/apps/{app_id}/entities/{entity_name} k i b',
+  createRecord: 'POST /api/apps/{app_id}/entities/{entity_name} k i a B',
+  deleteRecords: 'DELETE /api/apps/{app_id}/entities/{entity_name} k i a b',
   countRecords: 'GET /api/apps/{app_id}/entities/{entity_name}/count s r',
   getRecord: 'GET /api/apps/{app_id}/entities/{entity_name}/{entity_id} s r',
-  updateRecord: 'PUT /api/apps/{app_id}/entities/{entity_name}/{entity_id} k i B',
+  updateRecord: 'PUT /api/apps/{app_id}/entities/{entity_name}/{entity_id} k i a B',
   deleteRecord: 'DELETE /api/apps/{app_id}/entities/{entity_name}/{entity_id} s d',
-  createRecords: 'POST /api/apps/{app_id}/entities/{entity_name}/bulk k i B',
-  updateRecords: 'PUT /api/apps/{app_id}/entities/{entity_name}/bulk k i B',
-  upsertRecords: 'POST /api/apps/{app_id}/entities/{entity_name}/upsert k i b',
+  createRecords: 'POST /api/apps/{app_id}/entities/{entity_name}/bulk k i a B',
+  updateRecords: 'PUT /api/apps/{app_id}/entities/{entity_name}/bulk k i a B',
+  upsertRecords: 'POST /api/apps/{app_id}/entities/{entity_name}/upsert k i a b',
   restoreRecord: 'POST /api/apps/{app_id}/entities/{entity_name}/{entity_id}/restore s',
   purgeRecord: 'DELETE /api/apps/{app_id}/entities/{entity_name}/{entity_id}/permanent s d',
   listAgents: 'GET /api/agents s r p=items',
@@ -244,7 +244,7 @@ export const table: Readonly<Record<string, string>> = {
   getRun: 'GET /api/apps/{app_id}/workflows/{workflow_id}/runs/{run_id} s r h=300',
   cancelRun: 'POST /api/apps/{app_id}/workflows/{workflow_id}/runs/{run_id}/cancel s',
   analyzeRun: 'POST /api/apps/{app_id}/workflows/{workflow_id}/runs/{run_id}/analyze s h=90',
-  receiveHook: 'POST /api/hooks/{hook_token} k i B',
+  receiveHook: 'POST /api/hooks/{hook_token} k i a B',
   listMembers: 'POST /api/workspace/members/list s r b p=members q=workspaceId',
   setMemberRole: 'PUT /api/workspace/members/{email}/role s b q=workspaceId',
   setMemberAccess: 'PUT /api/workspace/members/{email}/access s b q=workspaceId',
