@@ -16,7 +16,8 @@ const zeros = '0'.repeat(64);
 
 /**
  * Verifies that the entries are a whole part of the log. With `after`, also that the log still contains the noted entry
- * unchanged: the export must begin at its number or directly after it.
+ * unchanged. Export from its number on: then there is always an entry, and an export without one shows that it is
+ * missing. An export that begins directly after it is verified too, unless it is empty.
  */
 export async function verifyAuditChain(
   entries: AsyncIterable<AuditEntry> | Iterable<AuditEntry>,
@@ -34,7 +35,11 @@ export async function verifyAuditChain(
     count += 1;
   }
   if (last === undefined && after !== undefined)
-    return { whole: false, brokenAt: after.sequence, reason: 'the noted entry is missing' };
+    return {
+      whole: false,
+      brokenAt: after.sequence,
+      reason: 'the export is empty: the noted entry is missing, or was not exported',
+    };
   return { whole: true, entries: count, last };
 }
 

@@ -7,9 +7,12 @@ export class WebhookError extends Error {
 
 export interface Delivery {
   readonly event: MessageEvent | RecordEvent;
-  /** The id of the delivery, the same at every attempt. */
+  /** The id of the delivery, the same at every attempt. It is signed: recognise repeats by it. */
   readonly id: string;
-  /** The number of the delivery within its webhook, without gaps. Undefined for a test. */
+  /**
+   * The number of the delivery within its webhook, without gaps. Undefined for a test. It is not signed: use it only to
+   * notice what is missing.
+   */
   readonly sequence: number | undefined;
   readonly attempt: number;
 }
@@ -24,17 +27,29 @@ export interface VerifyOptions {
 
 /** What a request of any framework has: its headers, and its raw body before any parsing. */
 export interface RawRequest {
-  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers: AnyHeaders | Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string | Uint8Array;
 }
 
+/** A request with the methods of the web standard, of whatever library. */
+export interface WebRequest {
+  readonly headers: AnyHeaders;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+interface AnyHeaders {
+  get(name: string): string | null;
+}
+
 /** Throws WebhookError unless the delivery is genuine and recent. */
-export async function verifyWebhook(request: Request | RawRequest, options: VerifyOptions): Promise<Delivery> {
+export async function verifyWebhook(request: WebRequest | RawRequest, options: VerifyOptions): Promise<Delivery> {
   const { secret, toleranceSeconds = 300, now = new Date() } = options;
   if (!/^whsec_./.test(secret)) throw new WebhookError('The secret is missing or does not begin with whsec_.');
   const header = (name: string) => readHeader(request.headers, name);
   const [id, timestamp] = [header('webhook-id'), header('webhook-timestamp')];
-  if (!/^\d+$/.test(timestamp) || Math.abs(now.getTime() / 1000 - Number(timestamp)) > toleranceSeconds)
+  const offSeconds = Math.abs(now.getTime() / 1000 - Number(timestamp));
+  // Written so that a tolerance that is not a number accepts nothing.
+  if (!/^\d+$/.test(timestamp) || !(offSeconds <= toleranceSeconds))
     throw new WebhookError('webhook-timestamp is missing or too far from the present time.');
   const body = await readBody(request);
   const signatures = header('webhook-signature')
@@ -48,20 +63,25 @@ export async function verifyWebhook(request: Request | RawRequest, options: Veri
   return {
     event: JSON.parse(new TextDecoder().decode(body)),
     id,
-    sequence: sequence === '' ? undefined : Number(sequence),
+    sequence: /^\d+$/.test(sequence) ? Number(sequence) : undefined,
     attempt: Number(header('x-service-attempt') || 1),
   };
 }
 
 function readHeader(headers: RawRequest['headers'], name: string): string {
-  if (headers instanceof Headers) return headers.get(name) ?? '';
+  if (hasGet(headers)) return headers.get(name) ?? '';
   const found = Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
   return String(Array.isArray(found) ? found[0] : (found ?? ''));
 }
 
-async function readBody(request: Request | RawRequest): Promise<Uint8Array<ArrayBuffer>> {
-  if (request instanceof Request) return new Uint8Array(await request.arrayBuffer());
-  return typeof request.body === 'string' ? new TextEncoder().encode(request.body) : new Uint8Array(request.body);
+const hasGet = (headers: RawRequest['headers']): headers is AnyHeaders => typeof headers.get === 'function';
+
+async function readBody(request: WebRequest | RawRequest): Promise<Uint8Array<ArrayBuffer>> {
+  if ('arrayBuffer' in request) return new Uint8Array(await request.arrayBuffer());
+  const { body } = request;
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  throw new WebhookError('The raw body is missing: pass it as text or bytes, before it is parsed.');
 }
 
 const importKey = (bytes: Uint8Array<ArrayBuffer>) =>
@@ -95,7 +115,10 @@ export interface StoredSequence {
   readonly beyond: readonly number[];
 }
 
-/** The numbers of a webhook's deliveries that were received. They arrive in any order, and some of them twice. */
+/**
+ * The numbers of a webhook's deliveries that were received. They arrive in any order, and some of them twice. Lock the
+ * row that it is stored in: two processes that change what they both have read would forget a number.
+ */
 export class Sequence {
   #upTo: number;
   readonly #beyond: Set<number>;
@@ -105,18 +128,35 @@ export class Sequence {
     this.#beyond = new Set(beyond);
   }
 
-  /** Adds a number. Returns false if it was received before. */
+  has(sequence: number): boolean {
+    return sequence <= this.#upTo || this.#beyond.has(sequence);
+  }
+
+  /** Adds a number, after its work. Returns false if it was received before. */
   add(sequence: number): boolean {
-    if (sequence <= this.#upTo || this.#beyond.has(sequence)) return false;
+    if (this.has(sequence)) return false;
     this.#beyond.add(sequence);
-    while (this.#beyond.delete(this.#upTo + 1)) this.#upTo += 1;
+    this.#advance();
     return true;
+  }
+
+  /** Counts all numbers up to this one as received, for example those before your first delivery. */
+  skipTo(sequence: number): void {
+    if (sequence <= this.#upTo) return;
+    this.#upTo = sequence;
+    for (const each of this.#beyond) if (each <= sequence) this.#beyond.delete(each);
+    this.#advance();
+  }
+
+  #advance(): void {
+    while (this.#beyond.delete(this.#upTo + 1)) this.#upTo += 1;
   }
 
   /** The numbers below the highest one that have not arrived: at most the first 1,000. */
   get missing(): number[] {
     const missing: number[] = [];
-    const highest = Math.max(this.#upTo, ...this.#beyond);
+    let highest = this.#upTo;
+    for (const each of this.#beyond) highest = Math.max(highest, each);
     for (let each = this.#upTo + 1; each < highest && missing.length < 1000; each += 1)
       if (!this.#beyond.has(each)) missing.push(each);
     return missing;

@@ -259,6 +259,48 @@ describe('verifyWebhook', () => {
     expect([restored.add(5), restored.add(3), restored.missing]).toEqual([false, true, []]);
     expect(restored.toJSON()).toEqual({ upTo: 5, beyond: [] });
   });
+
+  it('refuses every delivery if the tolerance is not a number', async () => {
+    const options = { secret, now: new Date(now.getTime() + 1_000_000), toleranceSeconds: Number.NaN };
+    await expect(verifyWebhook({ headers, body }, options)).rejects.toThrow('webhook-timestamp');
+  });
+
+  it('returns the signed id, by which a repeat is recognised although nobody signs its number', async () => {
+    const replayed = { ...headers, 'X-Service-Sequence': '19' };
+    expect((await verifyWebhook({ headers: replayed, body }, { secret, now })).id).toBe('d1');
+    const wrong = { ...headers, 'X-Service-Sequence': 'many' };
+    expect((await verifyWebhook({ headers: wrong, body }, { secret, now })).sequence).toBeUndefined();
+  });
+
+  it('accepts requests of other libraries, and says what is wrong with a parsed body', async () => {
+    const values = new Headers(headers);
+    const request = {
+      headers: { get: (name: string) => values.get(name) },
+      arrayBuffer: async () => new TextEncoder().encode(body).buffer,
+    };
+    expect((await verifyWebhook(request, { secret, now })).id).toBe('d1');
+    const parsed = { headers, body: JSON.parse(body) };
+    await expect(verifyWebhook(parsed, { secret, now })).rejects.toThrow('before it is parsed');
+  });
+});
+
+describe('a Sequence', () => {
+  it('begins where the program does', () => {
+    const received = new Sequence();
+    received.add(1_000_000);
+    received.add(1_000_002);
+    received.skipTo(999_999);
+    expect(received.toJSON()).toEqual({ upTo: 1_000_000, beyond: [1_000_002] });
+    expect(received.missing).toEqual([1_000_001]);
+    expect([999_999, 1_000_001, 1_000_002].map((each) => received.has(each))).toEqual([true, false, true]);
+    received.skipTo(5);
+    expect(received.toJSON().upTo).toBe(1_000_000);
+  });
+
+  it('says what is missing, however many numbers there are', () => {
+    const beyond = Array.from({ length: 200_000 }, (_, index) => index + 3);
+    expect(new Sequence({ upTo: 1, beyond }).missing).toEqual([2]);
+  });
 });
 
 describe('verifyAuditChain', () => {
@@ -267,6 +309,7 @@ describe('verifyAuditChain', () => {
     expect(await verifyAuditChain([], { after: { sequence: 3, hash: 'h' } })).toMatchObject({
       whole: false,
       brokenAt: 3,
+      reason: 'the export is empty: the noted entry is missing, or was not exported',
     });
   });
 });

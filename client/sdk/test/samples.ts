@@ -7,6 +7,7 @@ declare const id: string;
 declare const workflow_id: string;
 declare const request: Request;
 declare const secret: string;
+declare const known: Set<string>;
 declare const stored: { upTo: number; beyond: number[] };
 declare const noted: { sequence: number; hash: string };
 declare const rows: Record<string, unknown>[];
@@ -68,9 +69,11 @@ export async function pushFiles() {
 
 export async function receiveOnce() {
   const received = new Sequence(stored);
-  const { event, sequence } = await verifyWebhook(request, { secret });
-  if (sequence && !received.add(sequence)) return;
-  show([event.type, received.missing]);
+  const { id, event, sequence } = await verifyWebhook(request, { secret });
+  if (known.has(id)) return;
+  show(event.type);
+  if (sequence) received.add(sequence);
+  show(received.missing);
 }
 
 export async function proveTheLog() {

@@ -30,7 +30,7 @@ const header = ({ headers }: IncomingMessage, name: string): string => String(he
 
 /** The delivery is on the disk before it is answered. Do the work afterwards, from the file. */
 function store(request: IncomingMessage, body: Buffer) {
-  const id = header(request, 'x-service-delivery');
+  const id = header(request, 'webhook-id'); // signed, unlike X-Service-Delivery
   if (ids.has(id)) return console.log(`repeated: ${id}`);
   const line = `${header(request, 'x-service-sequence') || '-'} ${id} ${body.toString()}`;
   writeSync(log, `${line}\n`);
