@@ -44,7 +44,7 @@ export const createEntity = (app: AppOperations, entity_name: string): Entity =>
   delete: (entity_id, options) => app.deleteRecord({ entity_name, entity_id }, options),
   async createMany(records, { key = createId(), ...options } = {}) {
     const created: (EntityRecord | null)[] = [];
-    const describe = (error: unknown): never => {
+    const rethrow = (error: unknown): never => {
       throw error instanceof PlinthError ? withOutcome(error, { progress: { key, created } }) : error;
     };
     for (const [index, body] of cutIntoParts(records).entries()) {
@@ -52,7 +52,7 @@ export const createEntity = (app: AppOperations, entity_name: string): Entity =>
         { entity_name, body },
         { ...options, idempotencyKey: `${key}.${index + 1}` },
       );
-      created.push(...(await call.then(undefined, describe)));
+      created.push(...(await call.then(undefined, rethrow)));
     }
     return created;
   },

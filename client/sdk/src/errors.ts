@@ -71,7 +71,7 @@ export class PlinthError<C extends string = string> extends Error {
   readonly retrySafe: boolean;
   /** Whether the request may have taken effect although it failed. Look before you send it again. */
   readonly outcomeUnknown: boolean;
-  /** The key of the request, also if the client chose it. Pass it to repeat the call. */
+  /** The key of the request, even if the client chose it. Pass it to repeat the call. */
   readonly idempotencyKey: string | undefined;
   readonly progress: Progress | undefined;
   readonly retryAfterSeconds: number | undefined;

@@ -100,7 +100,7 @@ describe('the client', () => {
       (name) => !['constructor', 'app', 'agent'].includes(name),
     );
     expect(methods.sort()).toEqual(offered.map(({ name }) => name).sort());
-    expect(register.length - offered.length).toBe(9);
+    expect(register.length - offered.length).toBe(10);
   });
 
   it.each(offered.map(({ name }) => [name]))('sends %s as the document describes it', async (name) => {
