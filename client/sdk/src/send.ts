@@ -103,7 +103,7 @@ interface Repeat {
   readonly cause: PlinthError;
 }
 
-/** Waits up to half as much longer, but no more than five seconds, so that clients don't return at once. */
+/** Waits up to half as much longer, at most five seconds: clients that failed together must not return together. */
 export async function waitToRepeat(transport: Transport, outgoing: Outgoing, repeat: Repeat): Promise<void> {
   const waitMs = repeat.waitMs + Math.random() * Math.min(repeat.waitMs / 2, 5000);
   transport.onRetry?.({ ...describeAttempt(outgoing, repeat.attempt), waitMs, cause: repeat.cause });

@@ -182,6 +182,36 @@ describe('an approval', () => {
   });
 });
 
+describe('fetching the token', () => {
+  it('is refused if the person can no longer see an app of it', async () => {
+    const own = await world.appOf(ada, workspace);
+    const { device_code, user_code } = await start({ client_name: 'ci', app_ids: [own.id] });
+    await approve(user_code);
+    await world.call('DELETE', `/api/apps/${own.id}`, { as: await world.token(ada, workspace) });
+    expect(await poll(device_code)).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
+  });
+
+  it('is refused if the person has 50 tokens, and works once one is revoked', async () => {
+    const grace = await world.person('grace@example.com');
+    const own = await world.workspace(grace, 'free', 'Own');
+    const headers = await world.session(grace);
+    const { device_code, user_code } = await start();
+    await answer(user_code, headers, { approve: true });
+    const { id } = await world.credential({
+      kind: 'personal_token',
+      user_id: grace.id,
+      workspace_id: own,
+      permission: 'read_only',
+    });
+    await sql`insert into credentials (id, kind, hash, pepper_id, last4, name, user_id, workspace_id, permission, created_date)
+      select gen_random_uuid(), kind, hash || int4send(n), pepper_id, last4, name, user_id, workspace_id, permission, created_date
+      from credentials, generate_series(1, 49) n where id = ${id}`.execute(world.db);
+    expect(await poll(device_code)).toMatchObject({ status: 409, body: { code: 'limit_reached', limit: 50 } });
+    await world.call('DELETE', `/api/auth/tokens/${id}`, { headers });
+    expect((await poll(device_code)).status).toBe(200);
+  });
+});
+
 describe('starting', () => {
   it('is refused while 10,000 logins are open', async () => {
     await sql`insert into device_logins (id, device_hash, user_code, client_name, address, permission, created_date, expires_at)
