@@ -92,7 +92,7 @@ if (bench === undefined) {
 }
 for (const [option, takers] of [
   ['against', ['entities', 'ingest', 'pipeline']],
-  ['only', ['entities', 'held-snapshot']],
+  ['only', ['entities', 'held-snapshot', 'repeats']],
 ] as const)
   if (values[option] !== undefined && !takers.some((taker) => taker === name)) {
     console.error(`${name} does not take --${option}; only these do: ${takers.join(', ')}`);
