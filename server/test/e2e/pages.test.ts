@@ -133,14 +133,15 @@ describe('the start page', () => {
 });
 
 describe('the page for logging in a program', () => {
-  const startLogin = async (permission: 'read_only' | 'full_access') => {
-    const body = { client_name: 'plinthctl on ada-laptop', permission };
+  const startLogin = async (permission: 'read_only' | 'full_access', more: object = {}) => {
+    const body = { client_name: 'plinthctl on ada-laptop', permission, ...more };
     return (await call(url, 'POST', '/api/auth/device', { body })).body;
   };
   const poll = (device_code: string) => call(url, 'POST', '/api/auth/device/token', { body: { device_code } });
 
   it('lets a person approve or deny it with the code that it shows', async () => {
-    const [first, second] = [await startLogin('full_access'), await startLogin('read_only')];
+    const unknown = { app_ids: ['0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e'] };
+    const [first, second] = [await startLogin('full_access'), await startLogin('read_only', unknown)];
     await visit(first.verification_url, async (page) => {
       await page.getByRole('heading', { name: 'Sign in to log in a program' }).waitFor();
       await expectGoodPage(page, 'device-sign-in');
@@ -158,6 +159,7 @@ describe('the page for logging in a program', () => {
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Let plinthctl on ada-laptop act as you?' }).waitFor();
       await see(page, '127.0.0.1');
+      await see(page, 'All that you can see');
       await expectGoodPage(page, 'device-decide');
       await page.getByLabel('What may it do?').selectOption({ label: 'Only read' });
       await page.getByRole('button', { name: 'Approve' }).click();
@@ -168,6 +170,7 @@ describe('the page for logging in a program', () => {
       await page.reload();
       await enter(page, 'Code', second.user_code);
       await page.getByRole('button', { name: 'Continue' }).click();
+      await see(page, "one that you can't see");
       expect(await page.getByLabel('What may it do?').locator('option').allInnerTexts()).toEqual(['Only read']);
       await page.getByRole('button', { name: 'Deny' }).click();
       await page.getByRole('heading', { name: 'Denied' }).waitFor();

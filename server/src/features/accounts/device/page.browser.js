@@ -1,7 +1,8 @@
 // The script of the page on which a person approves a program.
 const { create, fill, find, getMe, onClick, onSubmit, request, show, startPage } = window.page;
 
-const permissions = { read_only: 'Only read', full_access: 'Read and change everything that I may' };
+const permissions = { read_only: 'Only read', full_access: 'Read and change' };
+const maxNamed = 10;
 
 let workspaces = [];
 let path = '';
@@ -27,15 +28,26 @@ onSubmit('enter-code', async ({ user_code }) => {
   if (status === 404)
     return 'No program is waiting with this code. Check it, or start the login again: a code is valid for ten minutes.';
   if (error !== undefined) return error;
+  const apps = await describeApps(body.app_ids);
   find('enter-code').reset();
-  showLogin(body);
+  showLogin(body, apps);
 });
 
-function showLogin({ client_name, address, requested_at, permission, app_ids }) {
+/** The names of the apps that the program asks for. */
+async function describeApps(ids) {
+  if (ids === null) return 'All that you can see';
+  const answers = await Promise.all(
+    ids.slice(0, maxNamed).map((id) => request('GET', `/api/apps/${encodeURIComponent(id)}`)),
+  );
+  const names = answers.map(({ body, error }) => (error === undefined ? body.name : "one that you can't see"));
+  return ids.length > maxNamed ? `${names.join(', ')} and ${ids.length - maxNamed} more` : names.join(', ');
+}
+
+function showLogin({ client_name, address, requested_at, permission }, apps) {
   fill('client', client_name);
   fill('address', address);
   fill('requested', new Date(requested_at).toLocaleTimeString(undefined, { timeStyle: 'short' }));
-  fill('apps', app_ids === null ? 'All' : `Only ${app_ids.join(', ')}`);
+  fill('apps', apps);
   setOptions(
     'workspace',
     workspaces.map(({ id, name }) => [id, name]),
