@@ -13,7 +13,7 @@ export const accounts = (deps: AccountDeps) => ({
   jobs: [
     { name: 'remove expired credentials', everyMs: 10 * 60 * 1000, run: removeExpiredCredentials },
     { name: 'remove old sign-in addresses', everyMs: 60 * 60 * 1000, run: removeOldAddresses },
-    { name: 'remove expired device logins', everyMs: 10 * 60 * 1000, run: removeExpiredLogins },
+    { name: 'remove expired device logins', everyMs: 60 * 1000, run: removeExpiredLogins },
     { name: 'remove old mails', everyMs: 10 * 60 * 1000, run: removeOldMails },
   ] satisfies Job[],
 });

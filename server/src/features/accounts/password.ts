@@ -19,6 +19,7 @@ import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { type Answer, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
+import { withdrawApprovals } from './device/store.ts';
 import { insertResetMail, isRedeemable, redeemReset } from './store.ts';
 
 const maxMailsPerHour = 3;
@@ -39,7 +40,7 @@ interface PasswordChange {
 }
 
 /**
- * Ends the user's other sessions. Their tokens stay valid, because tokens are used by integrations, not browsers. A
+ * Ends the user's other sessions, and denies programs that have not fetched their token yet. Their tokens stay valid, because tokens are used by integrations, not browsers. A
  * repeat of a request that was applied finds the new password and changes nothing.
  */
 export async function changePassword(
@@ -66,6 +67,7 @@ export async function changePassword(
   const isReplaced = await transaction(db, async (db) => {
     if (!(await replacePassword(db, user_id, hashes, now))) return false;
     await endSessions(db, user_id, access.caller.credential_id);
+    await withdrawApprovals(db, user_id);
     const target = { kind: 'user', id: user_id };
     await auditSelf(db, access, { type: 'auth.password_changed', target, after: redacted }, now);
     return true;

@@ -24,7 +24,7 @@ export const NewDeviceLogin = strictBody({
   client_name: described(name(1, 100), ...clientName),
   permission: described(optional(permission), 'What the program asks to do; `read_only` by default.'),
   app_ids: described(
-    clearable(list(z.string(), 1, 100)),
+    clearable(list(text(1, 36), 1, 100)),
     'The only apps and agents that the program asks for; null or not sent means all.',
     [exampleApp],
   ),

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
+import { hashPassword, savePassword } from '../../../core/identity/passwords.ts';
 import { newId } from '../../../kit/ids.ts';
 import { lifetimeSeconds } from './contract.ts';
 import { removeExpiredLogins } from './store.ts';
@@ -101,7 +102,24 @@ describe('an answer', () => {
     expect(await poll(device_code)).toMatchObject({ status: 403, body: { code: 'device_login_denied' } });
   });
 
-  it('can be repeated, but not changed, and not by somebody else', async () => {
+  it('can be narrowed and withdrawn until the token is fetched', async () => {
+    const { device_code, user_code } = await start({ client_name: 'ci', permission: 'full_access' });
+    const headers = await world.session(ada);
+    const second = await world.workspace(ada, 'free', 'Narrow');
+    await answer(user_code, headers, { approve: true });
+    const narrowed = { approve: true, permission: 'read_only', expires_in_days: 1 };
+    const got = await answer(user_code, headers, narrowed, `?workspaceId=${second}`);
+    expect([got.status, got.headers['x-changed']]).toEqual([200, undefined]);
+    const again = await answer(user_code, headers, narrowed, `?workspaceId=${second}`);
+    expect(again.headers['x-changed']).toBe('false');
+    expect((await poll(device_code)).body).toMatchObject({ permission: 'read_only', workspace_id: second });
+    const other = await start();
+    await answer(other.user_code, headers, { approve: true });
+    await answer(other.user_code, headers, { approve: false });
+    expect((await poll(other.device_code)).body.code).toBe('device_login_denied');
+  });
+
+  it('can be repeated, but a denial is final, and nobody else can answer', async () => {
     const eve = await world.person('eve@example.com');
     await world.workspace(eve, 'free', 'Other');
     const { device_code, user_code } = await start();
@@ -172,6 +190,19 @@ describe('an approval', () => {
     expect((await poll(device_code)).body.code).toBe('device_login_denied');
   });
 
+  it('counts for nothing once the password has been changed, even in the same session', async () => {
+    const password = 'a long enough password';
+    const grace = await world.person('hopper@example.com');
+    await savePassword(world.db, grace.id, await hashPassword(password, { ip: '127.0.0.1' }), new Date());
+    await world.workspace(grace, 'free', 'Own');
+    const headers = await world.session(grace);
+    const { device_code, user_code } = await start();
+    await answer(user_code, headers, { approve: true });
+    const body = { current_password: password, new_password: 'another long password' };
+    expect((await world.call('POST', '/api/auth/password', { headers, body })).status).toBe(200);
+    expect((await poll(device_code)).body.code).toBe('device_login_denied');
+  });
+
   it('counts for nothing once the person has been blocked', async () => {
     const { device_code } = await approved();
     const setState = (access_state: 'blocked' | 'active') =>
@@ -224,6 +255,8 @@ describe('starting', () => {
 
   it('validates what is asked for', async () => {
     const got = await world.call('POST', '/api/auth/device', { body: { client_name: '', app_ids: [], admin: true } });
+    const nul = await world.call('POST', '/api/auth/device', { body: { client_name: 'x', app_ids: ['\0'] } });
+    expect(nul.status).toBe(422);
     expect(got.body.detail.map(({ type }: { type: string }) => type).sort()).toEqual(
       expect.arrayContaining(['extra_forbidden', 'string_too_short', 'too_short']),
     );

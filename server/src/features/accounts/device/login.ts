@@ -23,6 +23,7 @@ import {
   type DeviceLoginRow,
   findByUserCode,
   insertLogin,
+  type LoginAnswer,
   lockByDeviceHash,
   lockById,
   removeLogin,
@@ -66,7 +67,7 @@ export async function startDeviceLogin(
   };
   for (;;) {
     const user_code = newUserCode();
-    const outcome = await insertLogin(db, { ...login, id: newId(), user_code });
+    const outcome = await insertLogin(db, { ...login, id: newId(), user_code }, now);
     if (outcome === 'full') throw tooManyLogins();
     if (outcome === 'taken') continue;
     return {
@@ -93,7 +94,10 @@ export const presentDeviceLogin = ({ client_name, address, created_date, permiss
 const done = { success: true } as const;
 const defaultDays = 90;
 
-/** Approves or denies the login. The first answer counts. */
+/**
+ * Approves or denies the login. Until the token is fetched, the last answer counts, so an approval can be narrowed or
+ * withdrawn. A denial is final.
+ */
 export async function answerDeviceLogin(
   db: Db,
   access: WorkspaceAccess & { readonly device_login: DeviceLoginRow },
@@ -104,17 +108,17 @@ export async function answerDeviceLogin(
   return transaction(db, async (db) => {
     const login = await lockById(db, access, access.device_login.id, now);
     if (login === undefined) throw notFound('device_login_not_found');
-    if (login.answered_by !== null) {
-      if (login.answered_by !== access.caller.user_id || login.is_approved !== input.approve)
-        throw notFound('device_login_not_found');
-      return unchanged(done);
-    }
-    if (input.approve) await requireApps(db, access, granted.granted_app_ids);
-    await saveAnswer(db, access, login.id, {
+    const isOwn = login.answered_by === null || login.answered_by === access.caller.user_id;
+    if (!isOwn || (login.is_approved === false && input.approve)) throw notFound('device_login_not_found');
+    const answer = {
       ...granted,
       session_id: access.caller.credential_id,
+      granted_workspace_id: access.workspace_id,
       is_approved: input.approve,
-    });
+    };
+    if (isSameAnswer(login, answer)) return unchanged(done);
+    if (input.approve) await requireApps(db, access, granted.granted_app_ids);
+    await saveAnswer(db, access, login.id, answer);
     const { client_name, address } = login;
     const after = {
       approved: input.approve,
@@ -127,6 +131,16 @@ export async function answerDeviceLogin(
     return withNotes(done, {});
   });
 }
+
+/** Denials are the same whatever else was sent with them. */
+const isSameAnswer = (login: DeviceLoginRow, answer: LoginAnswer): boolean =>
+  login.is_approved === answer.is_approved &&
+  (!answer.is_approved ||
+    (login.session_id === answer.session_id &&
+      login.granted_workspace_id === answer.granted_workspace_id &&
+      login.granted_permission === answer.granted_permission &&
+      login.granted_days === answer.granted_days &&
+      JSON.stringify(login.granted_app_ids) === JSON.stringify(answer.granted_app_ids)));
 
 /** A token never gets more than the program asked for, whatever the person's page sends. */
 function chooseRights(asked: DeviceLoginRow, input: DeviceLoginAnswer) {

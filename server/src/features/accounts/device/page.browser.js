@@ -66,8 +66,9 @@ function setOptions(id, options) {
 
 async function answer(body, outcome) {
   const workspace = find('workspace').value;
-  const { status, error } = await request('POST', `${path}/answer?workspaceId=${workspace}`, body);
-  if (status === 404 && !/app/i.test(error)) return 'This code has expired. Start the login of the program again.';
+  const { body: problem, error } = await request('POST', `${path}/answer?workspaceId=${workspace}`, body);
+  if (problem.code === 'device_login_not_found')
+    return 'This code has expired, was denied, or its token was already fetched. You can see and revoke your tokens on the start page.';
   if (error !== undefined) return error;
   show(outcome);
 }

@@ -1,7 +1,7 @@
 // The queries on logins of programs with a code.
 import { sql } from 'kysely';
-import type { SelfAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
-import type { Db, Tables } from '../../../tables.ts';
+import type { SelfAccess } from '../../../core/auth/proofs.ts';
+import type { Db } from '../../../tables.ts';
 
 export type DeviceLoginRow = Awaited<ReturnType<typeof lockByDeviceHash>> & object;
 
@@ -22,8 +22,10 @@ export type NewLogin = Pick<
 >;
 
 /** Returns `full` if too many logins are open, and `taken` if another one has the same code. */
-export async function insertLogin(db: Db, login: NewLogin): Promise<'inserted' | 'taken' | 'full'> {
-  const { rows } = await sql`select from device_logins limit 1 offset ${maxOpen - 1}`.execute(db);
+export async function insertLogin(db: Db, login: NewLogin, now: Date): Promise<'inserted' | 'taken' | 'full'> {
+  const { rows } = await sql`select from device_logins where expires_at > ${now} limit 1 offset ${maxOpen - 1}`.execute(
+    db,
+  );
   if (rows.length > 0) return 'full';
   const inserted = await db
     .insertInto('device_logins')
@@ -49,16 +51,26 @@ export const lockById = (db: Db, _access: SelfAccess, id: string, now: Date) =>
 export const lockByDeviceHash = (db: Db, device_hash: Buffer, now: Date) =>
   openLogins(db, now).where('device_hash', '=', device_hash).forUpdate().executeTakeFirst();
 
-type Answer = Pick<
-  Tables['device_logins'],
-  'session_id' | 'is_approved' | 'granted_permission' | 'granted_app_ids' | 'granted_days'
+export type LoginAnswer = Pick<
+  DeviceLoginRow,
+  'session_id' | 'granted_workspace_id' | 'is_approved' | 'granted_permission' | 'granted_app_ids' | 'granted_days'
 >;
 
-export async function saveAnswer(db: Db, access: WorkspaceAccess, id: string, answer: Answer): Promise<void> {
+export async function saveAnswer(db: Db, { caller }: SelfAccess, id: string, answer: LoginAnswer): Promise<void> {
   await db
     .updateTable('device_logins')
-    .set({ ...answer, answered_by: access.caller.user_id, granted_workspace_id: access.workspace_id })
+    .set({ ...answer, answered_by: caller.user_id })
     .where('id', '=', id)
+    .execute();
+}
+
+/** Denies what a person has approved and no program has fetched yet. */
+export async function withdrawApprovals(db: Db, userId: string): Promise<void> {
+  await db
+    .updateTable('device_logins')
+    .set({ is_approved: false })
+    .where('answered_by', '=', userId)
+    .where('is_approved', '=', true)
     .execute();
 }
 
