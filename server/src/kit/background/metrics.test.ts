@@ -48,7 +48,8 @@ it('two queues are read at once, and none begins when four seconds have passed',
   const client = await lockTables('jobs', ...others.map(({ name }) => name));
   const waiting: number[] = [];
   const timer = setInterval(async () => {
-    const { rows } = await client.query('select count(distinct pid)::int as count from pg_locks where not granted');
+    const { rows } = await client.query(`select count(distinct pid)::int as count from pg_locks
+      where not granted and database = (select oid from pg_database where datname = current_database())`);
     waiting.push(rows[0].count);
   }, 50);
   const startedAt = performance.now();
