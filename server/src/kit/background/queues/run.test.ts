@@ -450,7 +450,10 @@ it('a check for stray claims that takes long delays no claim', async () => {
   start(buildQueue({ load }));
   await enqueue('first');
   const countWaiting = async () =>
-    (await sql`select from pg_locks where locktype = 'transactionid' and not granted`.execute(db)).rows.length;
+    (
+      await sql`select from pg_locks join pg_stat_activity using (pid)
+        where locktype = 'transactionid' and not granted and datname = current_database()`.execute(db)
+    ).rows.length;
   await expect.poll(countWaiting, { timeout: 5_000 }).toBeGreaterThan(0);
   await enqueue('second');
   await expect.poll(effects).toEqual(['second']);
