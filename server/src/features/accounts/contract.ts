@@ -64,8 +64,9 @@ export const SignInResult = answer('SignedIn', {
   workspaces: described(z.array(WorkspaceOfUser), 'The workspaces of the user.'),
 });
 
+export const TokenPermission = z.enum(['read_only', 'full_access']);
 const permissionField = described(
-  z.enum(['read_only', 'full_access']),
+  TokenPermission,
   'What the credential may do; `read_only` allows only operations that accept it.',
 );
 const appIdsField = described(
@@ -225,10 +226,7 @@ export const WorkspaceToken = answer('WorkspaceToken', {
 
 export const NewToken = strictBody({
   name: described(name(1, 100), ...tokenNameText),
-  permission: described(
-    optional(z.enum(['read_only', 'full_access'])),
-    'What the token may do; `read_only` by default.',
-  ),
+  permission: described(optional(TokenPermission), 'What the token may do; `read_only` by default.'),
   app_ids: described(
     clearable(list(z.string(), 1, 100)),
     'Limits the credential to these apps and agents, which the caller must be able to see; null or not sent means all, including later ones.',

@@ -12,17 +12,17 @@ import {
   text,
   timestamp,
 } from '../../../kit/http/shapes.ts';
+import { TokenPermission } from '../contract.ts';
 
 export const lifetimeSeconds = 600;
 export const intervalSeconds = 5;
 
-const permission = z.enum(['read_only', 'full_access']);
 const exampleApp = '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e';
 const clientName = ['The name of the program, as the person will see it.', 'plinthctl on ada-laptop'] as const;
 
 export const NewDeviceLogin = strictBody({
   client_name: described(name(1, 100), ...clientName),
-  permission: described(optional(permission), 'What the program asks to do; `read_only` by default.'),
+  permission: described(optional(TokenPermission), 'What the program asks to do; `read_only` by default.'),
   app_ids: described(
     clearable(list(text(1, 36), 1, 100)),
     'The only apps and agents that the program asks for; null or not sent means all.',
@@ -51,14 +51,14 @@ export const DeviceLogin = answer('DeviceLogin', {
   client_name: described(z.string(), ...clientName),
   address: described(z.string(), 'The address from which the program asked.', '203.0.113.7'),
   requested_at: described(timestamp, 'When the program asked.', '2026-11-18T09:30:00.000Z'),
-  permission: described(permission, 'What the program asks to do.'),
+  permission: described(TokenPermission, 'What the program asks to do.'),
   app_ids: described(z.array(z.string()).nullable(), 'The apps and agents it asks for; null means all.', [exampleApp]),
 });
 
 export const DeviceLoginAnswer = strictBody({
   approve: described(z.boolean(), 'Whether the program gets a token.', true),
   permission: described(
-    optional(permission),
+    optional(TokenPermission),
     'What the token may do, at most what the program asked for, which is the default.',
   ),
   app_ids: described(

@@ -4,6 +4,7 @@
 //   person    opens /device, types the code, approves  -> the login is approved by their session
 //   program   pollDeviceLogin, every five seconds      -> the token, which is created by this request
 import { randomInt } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../../core/audit/audit.ts';
 import { findWorkspaceOnBehalf } from '../../../core/auth/on-behalf.ts';
 import type { SelfAccess, Visitor, WorkspaceAccess } from '../../../core/auth/proofs.ts';
@@ -92,7 +93,6 @@ export const presentDeviceLogin = ({ client_name, address, created_date, permiss
 });
 
 const done = { success: true } as const;
-const defaultDays = 90;
 
 /**
  * Approves or denies the login. Until the token is fetched, the last answer counts, so an approval can be narrowed or
@@ -135,12 +135,7 @@ export async function answerDeviceLogin(
 /** Denials are the same whatever else was sent with them. */
 const isSameAnswer = (login: DeviceLoginRow, answer: LoginAnswer): boolean =>
   login.is_approved === answer.is_approved &&
-  (!answer.is_approved ||
-    (login.session_id === answer.session_id &&
-      login.granted_workspace_id === answer.granted_workspace_id &&
-      login.granted_permission === answer.granted_permission &&
-      login.granted_days === answer.granted_days &&
-      JSON.stringify(login.granted_app_ids) === JSON.stringify(answer.granted_app_ids)));
+  (!answer.is_approved || isDeepStrictEqual({ ...login, ...answer }, { ...login }));
 
 /** A token never gets more than the program asked for, whatever the person's page sends. */
 function chooseRights(asked: DeviceLoginRow, input: DeviceLoginAnswer) {
@@ -148,7 +143,7 @@ function chooseRights(asked: DeviceLoginRow, input: DeviceLoginAnswer) {
   const granted_app_ids = input.app_ids ?? asked.app_ids;
   if (asked.permission === 'read_only' && granted_permission === 'full_access') throw tooWide('permission');
   if (granted_app_ids?.some((id) => asked.app_ids !== null && !asked.app_ids.includes(id))) throw tooWide('app_ids');
-  return { granted_permission, granted_app_ids, granted_days: input.expires_in_days ?? defaultDays };
+  return { granted_permission, granted_app_ids, granted_days: input.expires_in_days ?? null };
 }
 
 const tooWide = (field: string) =>
@@ -177,9 +172,9 @@ export async function pollDeviceLogin(
     if (access === undefined) throw loginDenied();
     const rights = {
       name: login.client_name,
-      permission: granted_permission ?? 'read_only',
+      permission: granted_permission ?? undefined,
       app_ids: granted_app_ids,
-      expires_in_days: granted_days ?? defaultDays,
+      expires_in_days: granted_days ?? undefined,
     };
     const created = await createToken(db, access, rights, tokenKeys, now);
     await removeLogin(db, login);
