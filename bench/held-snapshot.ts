@@ -1,16 +1,18 @@
 // Measures what an open snapshot, such as that of a back-up or of a forgotten psql session, costs background work: a
-// claim, a batch of events and a batch of audit entries, before and after many rows were completed under the snapshot.
+// claim, a batch of events and a batch of audit entries, before and after many rows were completed under the snapshot, and
+// deliveries beside an export and a back-up.
 import pg from 'pg';
 import type { Bench, Judged } from '../harness/bench.ts';
-import { preciseCpuMs } from '../harness/cpu.ts';
 import { startPostgres } from '../harness/postgres.ts';
-import { median, quantile, rounded } from '../harness/statistics.ts';
+import { rounded } from '../harness/statistics.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
 import type { Tables } from '../server/src/tables.ts';
 import { openClaims, openClaimsBesideQuarantined, openClaimsBesideRunning } from './held-snapshot/claims.ts';
+import { deliveryParts, measureDeliveries } from './held-snapshot/deliveries.ts';
 import { openEvents, openSealing } from './held-snapshot/logs.ts';
-import type { Opened, Services } from './held-snapshot/part.ts';
+import { openGraphileWorker, openPgBoss } from './held-snapshot/others.ts';
+import { measureRounds, type Opened, type Services } from './held-snapshot/part.ts';
 
 const parts = {
   claims: { what: 'a claim of 10', open: openClaims },
@@ -21,15 +23,42 @@ const parts = {
   },
   events: { what: 'the dispatch of 20 events', open: openEvents },
   sealing: { what: 'the sealing of 20 audit entries', open: openSealing },
+  // For comparison, and not judged.
+  graphile_worker: { what: 'a fetch of 10 by graphile-worker', open: openGraphileWorker },
+  pg_boss: { what: 'a fetch of 10 by pg-boss', open: openPgBoss },
 } satisfies Record<string, { what: string; open(services: Services): Promise<Opened> }>;
+const others: readonly PartName[] = ['graphile_worker', 'pg_boss'];
 type PartName = keyof typeof parts;
 
 const bars = { p50: 2, cpu: 1.5 };
 const chunkSize = 5_000;
 
 export const heldSnapshot: Bench = async ({ quick, only, progress }) => {
-  const names = (Object.keys(parts) as PartName[]).filter((name) => only === undefined || name === only);
-  if (names.length === 0) throw new Error(`--only is one of ${Object.keys(parts).join(', ')}`);
+  const allNames = [...Object.keys(parts), ...Object.keys(deliveryParts)];
+  const names = allNames.filter((name) => only === undefined || name === only);
+  if (names.length === 0) throw new Error(`--only is one of ${allNames.join(', ')}`);
+  const ofTables = (Object.keys(parts) as PartName[]).filter((name) => names.includes(name));
+  const ofDeliveries = Object.keys(deliveryParts).filter((name) => names.includes(name));
+  const measured: Measured[] = [];
+  if (ofTables.length > 0) measured.push(await measureTables(ofTables, quick, progress));
+  if (ofDeliveries.length > 0) measured.push(await measureDeliveries(ofDeliveries, quick, progress));
+  return {
+    figures: Object.assign({}, ...measured.map(({ figures }) => figures)),
+    judged: measured.flatMap(({ judged }) => judged),
+    skipped: allNames.filter((name) => !names.includes(name)).map((name) => `the part ${name}`),
+  };
+};
+
+interface Measured {
+  readonly figures: Readonly<Record<string, unknown>>;
+  readonly judged: readonly Judged[];
+}
+
+async function measureTables(
+  names: readonly PartName[],
+  quick: boolean,
+  progress: (line: string) => void,
+): Promise<Measured> {
   const completions = quick ? 100_000 : 500_000;
   const figures: Record<string, unknown> = { completions };
   const judged: Judged[] = [];
@@ -41,6 +70,7 @@ export const heldSnapshot: Bench = async ({ quick, only, progress }) => {
       const { empty, held, released } = await measurePart(name, url, completions, quick ? 9 : 41, progress);
       const ratios = { p50: held.p50_ms / empty.p50_ms, cpu: held.cpu_ms / empty.cpu_ms };
       figures[name] = { empty, held, released, p50_ratio: rounded(ratios.p50), cpu_ratio: rounded(ratios.cpu) };
+      if (others.includes(name)) continue;
       const what = `${parts[name].what}, after ${completions} completions under a held snapshot`;
       judged.push(
         { bar: `${what}: p50 <= ${bars.p50} of the empty table's`, met: ratios.p50 <= bars.p50 },
@@ -50,17 +80,8 @@ export const heldSnapshot: Bench = async ({ quick, only, progress }) => {
   } finally {
     postgres.stop();
   }
-  return {
-    figures,
-    judged,
-    skipped: [
-      'the latency of deliveries while a workspace is exported and while pg_dump runs',
-      ...Object.keys(parts)
-        .filter((name) => !names.includes(name as PartName))
-        .map((name) => `the part ${name}`),
-    ],
-  };
-};
+  return { figures, judged };
+}
 
 /** Each part has a database of its own, so no part reads what another one left behind. */
 async function copyDatabase(serverUrl: string, part: PartName): Promise<string> {
@@ -79,13 +100,16 @@ async function measurePart(
   progress: (line: string) => void,
 ) {
   const pool = new pg.Pool({ connectionString: url, max: 2 });
+  pool.on('error', () => {}); // expected if the server is stopped early; graphile-worker asks for a handler
   // One connection, so its backend's CPU time is that of the measured statements.
   const database = openDatabase<Tables>({ url, poolSize: 1 });
+  let part: Opened | undefined;
   try {
-    const part = await parts[name].open({ db: database.db, pool });
+    part = await parts[name].open({ db: database.db, pool });
+    const opened = part;
     const { rows } = await database.pool.query('select pg_backend_pid() as pid');
     const measure = async (state: string) => {
-      const figures = await measureRounds(part, rows[0].pid, rounds);
+      const figures = await measureRounds(opened, rows[0].pid, rounds);
       progress(
         `${name}, ${state}: p50 ${figures.p50_ms} ms, p95 ${figures.p95_ms} ms, CPU of PostgreSQL ${figures.cpu_ms} ms`,
       );
@@ -107,28 +131,10 @@ async function measurePart(
     await pool.query('vacuum analyze');
     return { empty, held, released: await measure('snapshot released') };
   } finally {
+    await part?.close?.();
     await pool.end();
     await database.close();
   }
-}
-
-async function measureRounds(part: Opened, pid: number, rounds: number) {
-  const took: number[] = [];
-  const used: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    await part.add();
-    const before = { at: performance.now(), cpu: preciseCpuMs(pid) };
-    const worked = await part.work();
-    took.push(performance.now() - before.at);
-    used.push(preciseCpuMs(pid) - before.cpu);
-    if (worked !== part.added) throw new Error(`${worked} rows were handled instead of ${part.added}`);
-    await part.finish();
-  }
-  return {
-    p50_ms: rounded(median(took)),
-    p95_ms: rounded(quantile(took, 0.95)),
-    cpu_ms: rounded(median(used), 3),
-  };
 }
 
 async function openSnapshot(url: string): Promise<pg.Client> {

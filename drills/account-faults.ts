@@ -7,11 +7,11 @@ import type { Bench, BenchOptions } from '../harness/bench.ts';
 import { createBenchApp } from '../harness/fixtures.ts';
 import { type Installation, startInstallation } from '../harness/installation.ts';
 import type { Processes } from '../harness/processes.ts';
+import { type Random, randomFrom } from '../harness/random.ts';
 import { type AdPlatformEntry, startAdPlatform } from '../sandbox/src/ad-platform/server.ts';
 import { type Fault, type FaultKind, faultKinds } from '../sandbox/src/faults.ts';
 import { call } from '../server/test/support/client.ts';
 import { speed } from './account-faults/speed.ts';
-import { type Random, randomFrom } from './lib/random.ts';
 
 const program = fileURLToPath(new URL('account-faults/server.ts', import.meta.url));
 const seed = Number(process.env.BENCH_SEED ?? 1717);

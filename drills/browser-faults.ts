@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions } from '../harness/bench.ts';
 import { startTestInstallation, type TestInstallation } from '../harness/browser-tests.ts';
 import { startPostgres } from '../harness/postgres.ts';
+import { randomFrom } from '../harness/random.ts';
 import { startRedis } from '../harness/redis.ts';
 import { type ShopFlow, shopFlows } from '../sandbox/src/demo-shop/flows.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type BrowserWatch, watchBrowsers } from './browser-faults/browsers.ts';
 import { judge, type RunLine } from './browser-faults/judge.ts';
 import { type Counts, isDeletion, type PlannedRun, planRuns } from './browser-faults/plan.ts';
-import { randomFrom } from './lib/random.ts';
 
 const counts: Record<'quick' | 'full', Counts> = {
   quick: { 'delete at once': 1, delete: 1, browser: 1, worker: 1, none: 2 },

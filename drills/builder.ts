@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions } from '../harness/bench.ts';
 import { startInstallation } from '../harness/installation.ts';
 import type { Processes } from '../harness/processes.ts';
+import { type Random, randomFrom } from '../harness/random.ts';
 import { type Environment, startEnvironment } from './builder/environment.ts';
 import { judge } from './builder/judge.ts';
 import { build, type Journal } from './builder/people.ts';
 import { lookAround, type Sightings } from './builder/visitors.ts';
-import { type Random, randomFrom } from './lib/random.ts';
 
 /** There are `apps` × `rounds` turns, and as many publishes. */
 const sizes = {

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Report } from '../harness/bench.ts';
 import { startPostgres } from '../harness/postgres.ts';
+import { type Random, randomFrom } from '../harness/random.ts';
 import { startRedis } from '../harness/redis.ts';
 import { quantile, rounded } from '../harness/statistics.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
@@ -18,7 +19,6 @@ import type { ModelCall } from './coding-faults/model.ts';
 import type { ClientLine, DrillApp } from './coding-faults/requests.ts';
 import { drawScripts, drawSpares, type Script } from './coding-faults/scripts.ts';
 import { openJournal, readJournal } from './lib/journal-file.ts';
-import { type Random, randomFrom } from './lib/random.ts';
 
 interface Sessions {
   readonly scripts: readonly Script[];

@@ -9,9 +9,9 @@ import { createBenchApp } from '../harness/fixtures.ts';
 import { type Installation, startInstallation } from '../harness/installation.ts';
 import type { OwnPostgres } from '../harness/postgres.ts';
 import type { Processes } from '../harness/processes.ts';
+import { type Random, randomFrom } from '../harness/random.ts';
 import { type Call, retryingClient } from '../harness/retrying-client.ts';
 import { drawTimes, injectAt } from './lib/fault-schedule.ts';
-import { type Random, randomFrom } from './lib/random.ts';
 
 const sizes = {
   quick: { seconds: 15, clients: 6, apps: 2, faults: { 'api killed': 3, 'worker killed': 1, 'postgres crashed': 2 } },

@@ -3,6 +3,7 @@
 // blindly. Judged by the platform's own journal.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../harness/bench.ts';
+import { type Random, randomFrom } from '../harness/random.ts';
 import { quantile, rounded } from '../harness/statistics.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import { openPlatformClient } from '../server/test/support/ad-platform.ts';
@@ -18,7 +19,6 @@ import {
   measureSettling,
 } from './launch-faults/judge.ts';
 import { countFaults, listMissingFaults, readCampaigns, stepOf } from './launch-faults/platform-view.ts';
-import { type Random, randomFrom } from './lib/random.ts';
 
 const seed = Number(process.env.BENCH_SEED ?? 2121);
 

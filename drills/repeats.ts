@@ -10,19 +10,11 @@ import { OutcomeUnknown, type Outgoing, send } from '../docs/guides/clients/send
 import type { Bench } from '../harness/bench.ts';
 import { startInstallation } from '../harness/installation.ts';
 import type { Processes } from '../harness/processes.ts';
-import { startAdPlatform } from '../sandbox/src/ad-platform/server.ts';
-import { startAuthorizationServer } from '../sandbox/src/authorization-server.ts';
-import { startGitHost } from '../sandbox/src/git-host/server.ts';
-import { startModelSandbox } from '../sandbox/src/model.ts';
-import { startMailSandbox } from '../sandbox/src/smtp.ts';
-import type { App } from '../server/src/app.ts';
-import { readConfig } from '../server/src/config.ts';
+import { startRequestCases } from '../harness/request-cases.ts';
 import type { Db } from '../server/src/tables.ts';
 import { type Registered, register } from '../server/test/derived/register.ts';
-import { createRepeatCases, type PreparedRequest, type RepeatCase } from '../server/test/derived/repeat-cases.ts';
-import { hostSettings } from '../server/test/support/coding.ts';
-import { sandboxSettings } from '../server/test/support/connections.ts';
-import { World } from '../server/test/support/world.ts';
+import type { PreparedRequest, RepeatCase } from '../server/test/derived/repeat-cases.ts';
+import type { World } from '../server/test/support/world.ts';
 
 const faults = ['answer lost', 'answer late', '503 before', 'cut in the middle', 'killed after the commit'] as const;
 type Fault = (typeof faults)[number];
@@ -53,35 +45,11 @@ export const repeats: Bench = async ({ quick, only, progress }) => {
   if (only !== undefined && !halves.includes(only)) throw new Error(`--only is one of ${halves.join(', ')}`);
   await using installation = await startInstallation();
   const { ends, db } = installation;
-  const [mail, model, host, services, ads] = [
-    await startMailSandbox(),
-    await startModelSandbox(),
-    await startGitHost(),
-    await startAuthorizationServer(),
-    await startAdPlatform(),
-  ];
-  for (const each of [mail, model, host, services, ads]) ends.defer(() => each.close());
-  await host.addRepository({ full_name: 'acme/flower-shop', files: { 'README.md': '# Shop\n' }, protected: [] });
-  const settings = {
-    SMTP_URL: mail.smtpUrl,
-    MODEL_URL: model.url,
-    ADS_PLATFORM_URL: ads.url,
-    ADS_PLATFORM_MANAGER_ID: ads.managerId,
-    ADS_PLATFORM_CREDENTIALS: ads.credentials,
-    ...hostSettings(host),
-    ...sandboxSettings(services.url),
-  };
-  const processes = await installation.startProcesses({ api: 1, worker: 0 }, settings);
+  const { world, mail, processes, create } = await startRequestCases(installation, { api: 1, worker: 0 });
   const proxy = await startProxy(processes);
   ends.defer(async () => proxy.close());
-  const clock = { aheadMs: 0, now: () => new Date() };
-  const config = readConfig({ ...installation.settings, ...settings });
-  // The builders need the database and the address only. Everything is prepared without faults.
-  const world = new World(undefined as unknown as App, db, config, processes.apis[0] ?? '', [], clock);
-  ends.defer(() => world.end());
-  const createCases = () => createRepeatCases(world, { host, mail, model, receiver: `${model.url}/received` });
 
-  const known = await createCases();
+  const known = await create();
   const listed = register.filter(({ name }) => name in known && (!quick || sample.includes(name)));
   const middle = Math.ceil(listed.length / 2);
   const entries = only === 'first' ? listed.slice(0, middle) : only === 'second' ? listed.slice(middle) : listed;
@@ -90,7 +58,7 @@ export const repeats: Bench = async ({ quick, only, progress }) => {
   const wrong = { second_effects: [] as string[], lost_successes: [] as string[], without_effect: [] as string[] };
   for (const entry of entries) {
     // A workspace of its own: it may have ten keys, for example.
-    const prepare = (await createCases())[entry.name] as RepeatCase;
+    const prepare = (await create())[entry.name] as RepeatCase;
     const run = (fault?: Fault) => runOne(entry, prepare, { world, proxy, read, fault });
     await run(); // makes what exists once per workspace, such as the month's credits
     const expected = await run();

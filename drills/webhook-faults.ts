@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions, Report } from '../harness/bench.ts';
 import { startInstallation } from '../harness/installation.ts';
+import { randomFrom } from '../harness/random.ts';
 import { rounded } from '../harness/statistics.ts';
 import { readJournal } from './lib/journal-file.ts';
-import { randomFrom } from './lib/random.ts';
 import { type Environment, startEnvironment } from './webhook-faults/environment.ts';
 import { type Fault, type FaultPlan, injectFaults } from './webhook-faults/faults.ts';
 import {

@@ -4,8 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions } from '../harness/bench.ts';
 import { startInstallation } from '../harness/installation.ts';
+import { randomFrom } from '../harness/random.ts';
 import { median, quantile, rounded } from '../harness/statistics.ts';
-import { randomFrom } from './lib/random.ts';
 import { type Environment, type EnvironmentSize, startEnvironment } from './workflow-faults/environment.ts';
 import { collectEvidence, countExpectedRuns } from './workflow-faults/evidence.ts';
 import { countFaults, type FaultPlan, injectFaults, noFaults } from './workflow-faults/faults.ts';

@@ -12,10 +12,18 @@ export interface DrillWorker {
   readonly wake: WakeUps;
   readonly work: Partial<BackgroundWork>;
   readonly onRecovered?: WorkerDeps['onRecovered'];
+  readonly fullLookEveryMs?: WorkerDeps['fullLookEveryMs'];
 }
 
 /** Returns the slot's number. */
-export async function runDrillWorker({ url, slots, wake, work, onRecovered }: DrillWorker): Promise<number> {
+export async function runDrillWorker({
+  url,
+  slots,
+  wake,
+  work,
+  onRecovered,
+  fullLookEveryMs,
+}: DrillWorker): Promise<number> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());
   const slot = await acquireSlot({ url, slots }, stop.signal);
@@ -34,6 +42,7 @@ export async function runDrillWorker({ url, slots, wake, work, onRecovered }: Dr
     clock: systemClock,
     onError: (what, error) => console.error(what, String(error).slice(0, 200)),
     ...(onRecovered && { onRecovered }),
+    ...(fullLookEveryMs !== undefined && { fullLookEveryMs }),
   });
   const end = async () => {
     await working.stop();

@@ -3,6 +3,8 @@
 import { parseArgs } from 'node:util';
 import { agents } from '../bench/agents.ts';
 import { audit } from '../bench/audit.ts';
+import { client } from '../bench/client.ts';
+import { consoleBench } from '../bench/console.ts';
 import { credits } from '../bench/credits.ts';
 import { devReload } from '../bench/dev-reload.ts';
 import { entities } from '../bench/entities.ts';
@@ -10,6 +12,7 @@ import { events } from '../bench/events.ts';
 import { fingerprints } from '../bench/fingerprints.ts';
 import { geo } from '../bench/geo.ts';
 import { heldSnapshot } from '../bench/held-snapshot.ts';
+import { history } from '../bench/history.ts';
 import { ingest } from '../bench/ingest.ts';
 import { members } from '../bench/members.ts';
 import { pipeline } from '../bench/pipeline.ts';
@@ -19,6 +22,7 @@ import { queues } from '../bench/queues.ts';
 import { replay } from '../bench/replay.ts';
 import { rules } from '../bench/rules.ts';
 import { scanCorpus } from '../bench/scan-corpus.ts';
+import { storedBytes } from '../bench/stored-bytes.ts';
 import { webhooks } from '../bench/webhooks.ts';
 import { workflows } from '../bench/workflows.ts';
 import { accountFaults } from '../drills/account-faults.ts';
@@ -28,6 +32,7 @@ import { codingFaults } from '../drills/coding-faults.ts';
 import { deploy } from '../drills/deploy.ts';
 import { ingestFaults } from '../drills/ingest-faults.ts';
 import { launchFaults } from '../drills/launch-faults.ts';
+import { listen } from '../drills/listen.ts';
 import { lookups } from '../drills/lookups.ts';
 import { noisyNeighbour } from '../drills/noisy-neighbour.ts';
 import { repeats } from '../drills/repeats.ts';
@@ -46,7 +51,9 @@ const benches: Record<string, Bench> = {
   audit,
   'browser-faults': browserFaults,
   builder,
+  client,
   'coding-faults': codingFaults,
+  console: consoleBench,
   credits,
   deploy,
   'dev-reload': devReload,
@@ -57,7 +64,9 @@ const benches: Record<string, Bench> = {
   'ingest-faults': ingestFaults,
   geo,
   'held-snapshot': heldSnapshot,
+  history,
   'launch-faults': launchFaults,
+  listen,
   lookups,
   members,
   'noisy-neighbour': noisyNeighbour,
@@ -72,6 +81,7 @@ const benches: Record<string, Bench> = {
   'scan-corpus': scanCorpus,
   slots: slotsDrill,
   ssrf,
+  'stored-bytes': storedBytes,
   webhooks,
   'webhook-faults': webhookFaults,
   'workflow-faults': workflowFaults,
@@ -92,7 +102,7 @@ if (bench === undefined) {
 }
 for (const [option, takers] of [
   ['against', ['entities', 'ingest', 'pipeline']],
-  ['only', ['entities', 'held-snapshot', 'repeats']],
+  ['only', ['entities', 'held-snapshot', 'history', 'queues', 'repeats']],
 ] as const)
   if (values[option] !== undefined && !takers.some((taker) => taker === name)) {
     console.error(`${name} does not take --${option}; only these do: ${takers.join(', ')}`);

@@ -66,6 +66,18 @@ export async function openClaimsBesideQuarantined(services: Services): Promise<O
   return claimsBeside(services, rows);
 }
 
+/** Adds rows that were completed before. */
+export async function insertCompleted(pool: pg.Pool, count: number): Promise<void> {
+  await pool.query(`alter table ${table} disable trigger user`);
+  await pool.query(
+    `insert into ${table} (id, owner_id, concurrency_key, claims)
+     select first_id_at(now() - n * interval '50 ms'), owner, owner::text, 1 from generate_series(1, $1::integer) n,
+       lateral (select ($2::uuid[])[1 + n % $3] as owner) owners`,
+    [count, Array.from({ length: owners }, (_, n) => ownerOf(n + 1)), owners],
+  );
+  await pool.query(`alter table ${table} enable trigger user`);
+}
+
 function claimsBeside({ db, pool }: Services, runningHere: readonly QueueRow[]): Opened {
   const { claim } = createClaimer(queue, { db, slot: { slot: 1, epoch: 1 } });
   const complete = createCompleter(db, queue);

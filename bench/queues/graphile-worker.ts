@@ -3,7 +3,7 @@
 // needs no configuration.
 import { Logger, run } from 'graphile-worker';
 import { openJournal } from './journal.ts';
-import { concurrency, connections, jobName } from './settings.ts';
+import { connections, graphileWorkerSettings, jobName } from './settings.ts';
 
 const journal = openJournal();
 // Logs only errors. graphile-worker also warns that there are fewer connections than concurrent jobs, but because it
@@ -21,11 +21,8 @@ await run({
   preset: {
     worker: {
       connectionString: process.env.BENCH_URL ?? '',
-      concurrentJobs: concurrency,
       maxPoolSize: connections,
-      localQueue: { size: 4 * concurrency },
-      completeJobBatchDelay: 0,
-      failJobBatchDelay: 0,
+      ...graphileWorkerSettings,
     },
   },
 });

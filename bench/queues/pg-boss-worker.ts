@@ -3,9 +3,7 @@
 // divisions tried, four batches of 64 were the fastest.
 import { PgBoss } from 'pg-boss';
 import { openJournal } from './journal.ts';
-import { concurrency, connections, jobName } from './settings.ts';
-
-const workers = 4;
+import { connections, jobName, pgBossSettings } from './settings.ts';
 
 const journal = openJournal();
 const boss = new PgBoss({
@@ -16,17 +14,7 @@ const boss = new PgBoss({
 boss.on('error', (error) => console.error('pg-boss:', error));
 boss.on('warning', ({ message }) => console.error('pg-boss:', message));
 await boss.start();
-await boss.work<{ number: number }>(
-  jobName,
-  {
-    batchSize: concurrency / workers,
-    localConcurrency: workers,
-    burstWhenBatchFull: true,
-    pollingIntervalSeconds: 0.5,
-    notifyPollingIntervalSeconds: 0.5,
-  },
-  async (jobs) => {
-    for (const { data } of jobs) journal.recordStart(data.number);
-  },
-);
+await boss.work<{ number: number }>(jobName, pgBossSettings, async (jobs) => {
+  for (const { data } of jobs) journal.recordStart(data.number);
+});
 journal.serve();

@@ -5,16 +5,17 @@ import { runDrillWorker } from '../../harness/worker.ts';
 import { type Queue, type QueueRow, retries } from '../../server/src/kit/background/queues/queue.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import { openJournal } from './journal.ts';
-import { concurrency, jobName } from './settings.ts';
+import { jobName, plinthSettings } from './settings.ts';
 
-const { BENCH_URL: url = '', BENCH_REDIS_URL: redis = '', BENCH_PREFIX: prefix = '' } = process.env;
+const { BENCH_URL: url = '', BENCH_REDIS_URL: redis = '', BENCH_PREFIX: prefix = '', BENCH_LIMITS } = process.env;
 const journal = openJournal();
 
 const queue: Queue<QueueRow & { readonly number: number }> = {
   name: jobName,
   owner: 'owner_id',
-  concurrency,
-  perOwner: 32, // the limit for agent replies, the product's highest
+  concurrency: plinthSettings.concurrency,
+  perOwner: plinthSettings.perOwner,
+  ...(BENCH_LIMITS && { globalLimits: { concurrencyKey: 'concurrency_key', perKey: plinthSettings.perKey } }),
   timeoutMs: 15_000,
   retryMs: retries(1_000, 5_000),
   async run(row) {

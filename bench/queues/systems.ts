@@ -11,7 +11,7 @@ import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import { dbosVersion, jobName } from './settings.ts';
 
-export const systemNames = ['plinth', 'pg_boss', 'graphile_worker', 'dbos'] as const;
+export const systemNames = ['plinth', 'plinth_with_limits', 'pg_boss', 'graphile_worker', 'dbos'] as const;
 export type SystemName = (typeof systemNames)[number];
 
 export interface System {
@@ -40,7 +40,8 @@ const chunkSize = 1_000;
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 const openers = {
-  plinth: openPlinth,
+  plinth: (url, pool) => openPlinth(url, pool, {}),
+  plinth_with_limits: (url, pool) => openPlinth(url, pool, { BENCH_LIMITS: 'true' }),
   pg_boss: openPgBoss,
   graphile_worker: openGraphileWorker,
   dbos: openDbos,
@@ -70,16 +71,20 @@ export async function openSystem(name: SystemName, serverUrl: string, poolSize: 
 }
 
 /** The rows belong to 50 owners. */
-async function openPlinth(url: string, pool: pg.Pool): Promise<Omit<System, 'name' | 'pool'>> {
+async function openPlinth(
+  url: string,
+  pool: pg.Pool,
+  settings: Readonly<Record<string, string>>,
+): Promise<Omit<System, 'name' | 'pool'>> {
   await migrateAll(url);
-  await pool.query(createQueueTable(jobName, 'number integer not null'));
+  await pool.query(createQueueTable(jobName, 'number integer not null, concurrency_key text not null'));
   const owners = Array.from({ length: 50 }, newId);
   const ownerOf = (number: number) => owners[number % owners.length];
-  const prefix = `bench:${process.pid}:`;
+  const prefix = `bench:${process.pid}:${newId()}:`;
   const wakeUps = openWakeUps(redisUrl, prefix);
   return {
     program: file('plinth-worker.ts'),
-    environment: { BENCH_REDIS_URL: redisUrl, BENCH_PREFIX: prefix },
+    environment: { BENCH_REDIS_URL: redisUrl, BENCH_PREFIX: prefix, ...settings },
     share: 1,
     table: jobName,
     hasOpenJobs: `exists (select 1 from ${jobName} where claimed_slot is not null)
@@ -87,15 +92,18 @@ async function openPlinth(url: string, pool: pg.Pool): Promise<Omit<System, 'nam
     enqueue: (client, number) =>
       client.query({
         name: 'enqueue',
-        text: `insert into ${jobName} (id, owner_id, number, due_at) values ($1, $2, $3, statement_timestamp())`,
+        text: `insert into ${jobName} (id, owner_id, concurrency_key, number, due_at)
+          values ($1, $2, $2::uuid::text, $3, statement_timestamp())`,
         values: [newId(), ownerOf(number), number],
       }),
     enqueueMany: (client, numbers) =>
-      client.query(
-        `insert into ${jobName} (id, owner_id, number, due_at)
-         select *, statement_timestamp() from unnest($1::uuid[], $2::uuid[], $3::int[])`,
-        [numbers.map(newId), numbers.map(ownerOf), numbers],
-      ),
+      client.query({
+        name: 'enqueue many',
+        text: `insert into ${jobName} (id, owner_id, concurrency_key, number, due_at)
+          select id, owner, owner::text, number, statement_timestamp()
+          from unnest($1::uuid[], $2::uuid[], $3::int[]) jobs(id, owner, number)`,
+        values: [numbers.map(newId), numbers.map(ownerOf), numbers],
+      }),
     wake: () => wakeUps.notify(jobName),
     close: async () => wakeUps.close(),
   };
@@ -145,13 +153,14 @@ async function openGraphileWorker(url: string): Promise<Omit<System, 'name' | 'p
       }),
     async enqueueMany(client, numbers) {
       for (const chunk of chunksOf(numbers))
-        await client.query(
-          `select count(*) from graphile_worker.add_jobs(array(
+        await client.query({
+          name: 'enqueue many',
+          text: `select count(*) from graphile_worker.add_jobs(array(
              select json_populate_record(null::graphile_worker.job_spec,
                json_build_object('identifier', '${jobName}', 'payload', json_build_object('number', number)))
              from unnest($1::int[]) number))`,
-          [chunk],
-        );
+          values: [chunk],
+        });
     },
     close: async () => {},
   };

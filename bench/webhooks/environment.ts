@@ -69,6 +69,7 @@ export async function startEnvironment(): Promise<Environment> {
     ...newKeys(),
     DATABASE_URL: postgres.url,
     REDIS_PREFIX: `bench:${process.pid}:`,
+    STORAGE_FOLDER: join(folder, 'storage'),
     OUTBOUND_ALLOW: '127.20.0.0/16',
     LOG_LEVEL: 'error',
   };
@@ -100,15 +101,15 @@ export async function startEnvironment(): Promise<Environment> {
 
   const { db } = app.database;
   const user_id = await createBenchUser(db);
-  const secrets = createSecrets(config.MASTER_KEYS);
+  const deps = { secrets: createSecrets(config.MASTER_KEYS), baseUrl: config.BASE_URL };
   // Each agent has its own workspace, because concurrency is limited per workspace and host.
   const agentWith = async (paths: readonly string[]): Promise<Agent> => {
     const workspace = await createBenchWorkspace(db, config, user_id);
     const app = await createBenchApp(db, workspace, 'user_agent');
     const access = { ...workspace.access, app, app_role: 'owner' } as const;
     for (const path of paths) {
-      const newWebhook = { target_url: urlOf(path), events: ['message.created'] };
-      await createWebhook(db, secrets, access, { scope: 'agent', input: newWebhook }, new Date());
+      const input = { mode: 'push' as const, target_url: urlOf(path), events: ['message.created'] };
+      await createWebhook(db, deps, access, { scope: 'agent', input }, new Date());
     }
     return { workspace_id: workspace.workspace_id, id: app.id };
   };

@@ -1,6 +1,6 @@
 // The drill's plan: which fault occurs in which run, and when. The plan is drawn from the seed in advance, so
 // every kind of fault occurs.
-import type { Random } from '../lib/random.ts';
+import type { Random } from '../../harness/random.ts';
 
 /**
  * `delete at once` deletes the test before its run has a browser or as soon as it has one. `delete` deletes the test

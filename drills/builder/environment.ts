@@ -1,8 +1,8 @@
 // The drill's environment: the model, Plinth's processes, and a workspace with apps.
 import type { Installation } from '../../harness/installation.ts';
 import type { Processes } from '../../harness/processes.ts';
+import type { Random } from '../../harness/random.ts';
 import { type Call, retryingClient } from '../../harness/retrying-client.ts';
-import type { Random } from '../lib/random.ts';
 import { type ModelCall, startDrillModel } from './model.ts';
 
 export const appsDomain = 'apps.localhost';

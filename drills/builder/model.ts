@@ -1,7 +1,7 @@
 // The drill's model. It writes a version in several steps, and records every call it receives.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../harness/random.ts';
 import { type ChatRequest, type ModelReply, type ModelSandbox, startModelSandbox } from '../../sandbox/src/model.ts';
-import type { Random } from '../lib/random.ts';
 import { contentOf, fileNames, versionIn } from './versions.ts';
 
 export interface ModelCall {

@@ -2,9 +2,9 @@
 // and repositories.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import type { Random } from '../../harness/random.ts';
 import { type GitHostEntry, startGitHost } from '../../sandbox/src/git-host/server.ts';
 import { openJournal } from '../../sandbox/src/journal.ts';
-import type { Random } from '../lib/random.ts';
 import { baseFiles } from './plays.ts';
 import { drawGitFaults } from './scripts.ts';
 

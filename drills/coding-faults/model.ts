@@ -1,9 +1,9 @@
 // The drill's model. It plays each session's steps, and records every call it receives in a journal.
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../harness/random.ts';
 import { type ChatRequest, type ModelSandbox, startModelSandbox } from '../../sandbox/src/model.ts';
 import { openJournal } from '../lib/journal-file.ts';
-import type { Random } from '../lib/random.ts';
 import { addition, playStep, readPrompt } from './plays.ts';
 import type { Script } from './scripts.ts';
 

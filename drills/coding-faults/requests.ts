@@ -2,8 +2,8 @@
 // until they get a response, and recorded in a journal with their responses.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../harness/random.ts';
 import { type CallResult, call } from '../../server/test/support/client.ts';
-import type { Random } from '../lib/random.ts';
 import { promptOf } from './plays.ts';
 import type { Script } from './scripts.ts';
 

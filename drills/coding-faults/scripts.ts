@@ -1,8 +1,9 @@
 // Each session's script. Scripts are drawn from the seed in advance, so every boundary and every git host fault is
 // covered, regardless of how the processes race.
+
+import type { Random } from '../../harness/random.ts';
 import type { Fault } from '../../sandbox/src/faults.ts';
 import { type Boundary, boundaries } from '../../server/src/features/coding-sessions/index.ts';
-import type { Random } from '../lib/random.ts';
 
 export { type Boundary, boundaries };
 

@@ -1,8 +1,8 @@
 // The drill's callers. They repeat every request blindly, on any process, until the response states the outcome.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../harness/random.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import { type CallResult, call } from '../../server/test/support/client.ts';
-import type { Random } from '../lib/random.ts';
 import type { DrillApp, Environment } from './environment.ts';
 
 /** A request and its response. The status is undefined if the connection was lost. */

@@ -1,9 +1,9 @@
 // The drill's faults. Requests to the ad platform fail at random, such that every kind of fault affects every
 // step. Processes are killed, and PostgreSQL crashes.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../harness/random.ts';
 import type { AdPlatformEntry } from '../../sandbox/src/ad-platform/server.ts';
 import { type Fault, type FaultKind, faultKinds } from '../../sandbox/src/faults.ts';
-import type { Random } from '../lib/random.ts';
 import type { Environment } from './environment.ts';
 import { type Step, stepOf } from './platform-view.ts';
 

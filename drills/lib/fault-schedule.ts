@@ -1,6 +1,6 @@
 // The fault schedule. Faults are injected at random times, drawn from a seed so that a run can be reproduced.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from './random.ts';
+import type { Random } from '../../harness/random.ts';
 
 export interface FaultTime<Fault extends string> {
   readonly fault: Fault;

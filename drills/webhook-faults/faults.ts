@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnPostgres } from '../../harness/postgres.ts';
 import type { Processes } from '../../harness/processes.ts';
+import type { Random } from '../../harness/random.ts';
 import type { OwnRedis } from '../../harness/redis.ts';
 import { drawTimes, injectAt } from '../lib/fault-schedule.ts';
-import type { Random } from '../lib/random.ts';
 import type { Answer, FaultLine } from './journal.ts';
 
 export type Fault =

@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kind } from '../../harness/processes.ts';
+import type { Random } from '../../harness/random.ts';
 import { drawTimes } from '../lib/fault-schedule.ts';
-import type { Random } from '../lib/random.ts';
 import type { Environment } from './environment.ts';
 
 export type Fault = 'api killed' | 'worker killed' | 'postgres crashed' | 'redis gone';

@@ -129,12 +129,12 @@ async function insertWaiting(
   };
 }
 
-/** Copies a run and its steps once the run is waiting. */
+/** Copies a run and its steps once the run is waiting. The ids are of the same time, because steps are in partitions by it. */
 const insertCopies = `
   with copies as (
     insert into workflow_runs
     select copy.* from workflow_runs original, generate_series(1, $2::int) n, lateral jsonb_populate_record(original,
-      jsonb_build_object('id', gen_random_uuid(), 'due_at', original.due_at + n * interval '1 s')) copy
+      jsonb_build_object('id', left(original.id::text, 14) || substr(gen_random_uuid()::text, 15), 'due_at', original.due_at + n * interval '1 s')) copy
     where original.id = $1 and original.claimed_slot is null and original.due_at > now() + interval '1 minute'
     returning id)
   insert into workflow_steps

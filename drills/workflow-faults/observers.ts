@@ -1,7 +1,7 @@
 // Observers that continuously read runs through the API and keep a journal of completed steps. Once an observer
 // has seen a step as completed, the step must stay completed and must not run again.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../lib/random.ts';
+import type { Random } from '../../harness/random.ts';
 import type { PeopleJournal, StartLine } from './people.ts';
 import { type Run, readRun } from './reading.ts';
 import { pick } from './scenario.ts';

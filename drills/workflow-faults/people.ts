@@ -1,6 +1,6 @@
 // The drill's people. They start runs and cancel some of them, and keep a journal of acknowledged requests.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../lib/random.ts';
+import type { Random } from '../../harness/random.ts';
 import type { DrillApp, Environment } from './environment.ts';
 import { type Plan, pick, type Scenario } from './scenario.ts';
 import { defineTick } from './scenarios.ts';

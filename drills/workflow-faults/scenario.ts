@@ -1,6 +1,6 @@
 // The definition of a scenario: a workflow, the input that starts a run, and the expected result, which is
 // computed from the definition and the receiver's responses without querying the product.
-import type { Random } from '../lib/random.ts';
+import type { Random } from '../../harness/random.ts';
 import type { Answer } from './receiver.ts';
 
 /** The relevant fields of a step in `getRun`'s response. */
