@@ -1,13 +1,10 @@
-// `npm run build`: writes client/sdk/dist, which is what is published. Nothing in this repository reads it.
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, rmSync } from 'node:fs';
+// `npm run build`: writes client/sdk/dist and client/cli/dist, which are what is published. Nothing in this repository
+// reads them.
 import { fileURLToPath } from 'node:url';
+import { packCommandLine } from './cli/pack.ts';
+import { packClient } from './sdk/pack.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const dist = `${root}client/sdk/dist`;
+const here = fileURLToPath(new URL('.', import.meta.url));
 
-rmSync(dist, { recursive: true, force: true });
-execFileSync(process.execPath, [`${root}node_modules/typescript-7/bin/tsc`, '-p', `${root}client/sdk`], {
-  stdio: 'inherit',
-});
-copyFileSync(`${root}client/sdk/src/generated/describe.json`, `${dist}/generated/describe.json`);
+await packClient(`${here}sdk`);
+await packCommandLine(`${here}cli/dist`);

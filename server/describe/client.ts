@@ -1,13 +1,13 @@
-// Writes the generated part of the client (client/sdk/src/generated) from the OpenAPI document alone.
+// Writes the generated part of the client (client/sdk/src/generated) from the OpenAPI document and the list of error codes.
 import { type Document, listOperations } from './client/document.ts';
 import { describeOperations } from './client/operations.ts';
-import { describeCodes, describeForPeople, describeTable } from './client/table.ts';
+import { type DescribedErrors, describeCodes, describeForPeople, describeTable } from './client/table.ts';
 import { describeSchemas } from './client/types.ts';
 
 const folder = 'client/sdk/src/generated';
 
 /** Returns the files by their path. */
-export function describeClient(openapi: object): Record<string, string> {
+export function describeClient(openapi: object, errors: DescribedErrors): Record<string, string> {
   const document = openapi as Document;
   const operations = listOperations(document);
   return {
@@ -15,6 +15,6 @@ export function describeClient(openapi: object): Record<string, string> {
     [`${folder}/operations.ts`]: describeOperations(operations),
     [`${folder}/table.ts`]: describeTable(document, operations),
     [`${folder}/codes.ts`]: describeCodes(document),
-    [`${folder}/describe.json`]: describeForPeople(operations),
+    [`${folder}/describe.json`]: describeForPeople(document, operations, errors),
   };
 }

@@ -10,7 +10,7 @@ import { migrationsFolder } from '../src/release.ts';
 import { describeCatalogue } from './catalogue.ts';
 import { describeClient } from './client.ts';
 import { describeConfiguration, describeEnvironmentExample } from './configuration.ts';
-import { describeErrors } from './errors.ts';
+import { describeErrors, errorCodes } from './errors.ts';
 import { collectMessages, describeMessages } from './messages.ts';
 import { listRoutes } from './routes.ts';
 import { describeSessionStates } from './session-states.ts';
@@ -29,7 +29,7 @@ const files: Record<string, string> = {
   'docs/generated/messages.md': describeMessages(collectMessages(routes)),
   'docs/generated/coding-session-states.md': describeSessionStates(),
   'docs/generated/configuration.md': describeConfiguration(listSettings()),
-  ...describeClient(JSON.parse(openapi)),
+  ...describeClient(JSON.parse(openapi), errorCodes),
   '.env.example': describeEnvironmentExample(listSettings()),
 };
 

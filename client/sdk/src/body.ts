@@ -8,7 +8,7 @@ export async function* readLines(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest: string[] = [];
   for await (const chunk of readChunks(response)) {
-    // The parts of a line are joined when it ends, so that a long line takes no more time than its length.
+    // The parts of a line are joined when it ends: a long line takes time in proportion to its length.
     const [first = '', ...more] = decoder.decode(chunk, { stream: true }).split('\n');
     rest.push(first);
     for (const next of more) {

@@ -56,7 +56,7 @@ export interface CallSteps {
   items(): AsyncIterable<unknown>;
   stream(): AsyncIterable<unknown>;
   as(media: string): Promise<Uint8Array>;
-  /** Whether there is nothing but a stream, so that a call without another form sends nothing. */
+  /** Whether there is nothing but a stream; a call in another form then sends nothing. */
   readonly isOnlyStream: boolean;
 }
 

@@ -1,10 +1,10 @@
 // The client: `new Plinth({ url, token })` has a method for every operation of the table.
-import { type CallOptions, SentCall } from './call.ts';
+import { type Call, type CallOptions, SentCall } from './call.ts';
 import { createEntities, createEntity, type Entities, type Entity } from './entities.ts';
 import type { AgentOperations, AppOperations, Operations } from './generated/operations.ts';
 import { table } from './generated/table.ts';
 import { createReporter, type OnNotes } from './notes.ts';
-import { findOperation } from './operation.ts';
+import { findOperation, findRoute } from './operation.ts';
 import { type Arguments, withLowerCaseNames } from './request.ts';
 import type { Transport } from './send.ts';
 import { createSteps, type StepDeps } from './steps.ts';
@@ -40,7 +40,7 @@ export interface PlinthApp extends AppOperations {
   readonly entities: Entities;
 }
 
-/** The interface and the class have one name, so that the methods of the table belong to the class. */
+/** The interface and the class have one name, which makes the methods of the table part of the class. */
 export interface Plinth extends Operations {}
 
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor's prototype has every method of the table.
@@ -63,6 +63,15 @@ export class Plinth {
   /** The operations of one agent, with its id bound. */
   agent(agent_id: string): AgentOperations {
     return this.#bind('agent_id', agent_id) as unknown as AgentOperations;
+  }
+
+  /**
+   * Sends a request to a path of the API, such as `/api/apps?limit=5`, and returns the bytes of its answer. The operation
+   * that has the path decides about keys and repeats, as if it had been called by its name.
+   */
+  request(method: string, path: string, body?: unknown, options: CallOptions = {}): Call<Uint8Array, string> {
+    const operation = findRoute(method, path, body !== undefined);
+    return new SentCall(createSteps(this.#deps, operation, { body }, options)) as Call<Uint8Array, string>;
   }
 
   #bind(argument: string, id: string): Record<string, unknown> {

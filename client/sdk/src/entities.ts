@@ -45,7 +45,9 @@ export const createEntity = (app: AppOperations, entity_name: string): Entity =>
   async createMany(records, { key = createId(), ...options } = {}) {
     const created: (EntityRecord | null)[] = [];
     const rethrow = (error: unknown): never => {
-      throw error instanceof PlinthError ? withOutcome(error, { progress: { key, created } }) : error;
+      const isAborted = options.signal?.aborted && !(error instanceof PlinthError);
+      const failure = isAborted ? describeAbort(error) : error;
+      throw failure instanceof PlinthError ? withOutcome(failure, { progress: { key, created } }) : failure;
     };
     for (const [index, body] of cutIntoParts(records).entries()) {
       const call: Call<(EntityRecord | null)[], string> = app.createRecords(
@@ -57,6 +59,16 @@ export const createEntity = (app: AppOperations, entity_name: string): Entity =>
     return created;
   },
 });
+
+/** The reason of a signal can't say which key continues. */
+const describeAbort = (cause: unknown): PlinthError =>
+  new PlinthError({
+    code: 'aborted',
+    operation: 'createRecords',
+    message: 'The signal ended it. Call it again with the same records and the key of `progress`.',
+    outcomeUnknown: true,
+    cause,
+  });
 
 /** The server takes 500 records, and bodies of 10 MiB. */
 const maxRecords = 500;

@@ -8,7 +8,7 @@ import { findOperation } from './operation.ts';
  * The codes of the client itself. `unreachable`: no whole answer arrived. `timeout`: none arrived in time.
  * `unexpected_answer`: something else than Plinth answered, such as a proxy. `operation_not_on_server`: the server is
  * older or newer than the client. `notes_refused`: `onNotes` is `throw` and there are notes. `cursor_reset`: a list
- * began again in the middle.
+ * began again in the middle. `aborted`: your `signal` ended `createMany`; the `progress` says how far it came.
  */
 export type OwnCode =
   | 'validation'
@@ -17,7 +17,8 @@ export type OwnCode =
   | 'unexpected_answer'
   | 'operation_not_on_server'
   | 'notes_refused'
-  | 'cursor_reset';
+  | 'cursor_reset'
+  | 'aborted';
 
 export type Code = keyof ProblemCodes | OwnCode;
 
@@ -28,7 +29,7 @@ export type Details<C extends string> = string extends C
     ? Readonly<ProblemCodes[C]>
     : Readonly<Record<never, never>>;
 
-/** An error for each of the codes, so that looking at the code narrows the details. */
+/** An error for each of the codes: comparing the code narrows the details. */
 export type Refusal<C extends string> = C extends string ? PlinthError<C> : never;
 
 /** A part of the request that is not valid. */

@@ -48,7 +48,7 @@ export async function* followStream({ transport, outgoing, onOpen }: Following):
   for (let empty = 0, attempt = 1; ; attempt += 1) {
     const headers = { ...outgoing.headers, accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) };
     const openedAt = Date.now();
-    const opened = await sendOnce(transport, { ...outgoing, headers }, 'open', { attempt, isUnknown });
+    const opened = await sendOnce(transport, { ...outgoing, headers }, 'events', { attempt, isUnknown });
     let failure = 'error' in opened ? opened : undefined;
     let count = 0;
     if (!('error' in opened)) {

@@ -11,7 +11,7 @@
 //   n, t, y   the answer is lines of JSON, text, or bytes
 //   e         there is only an event stream
 //   v         a long call, which is read from its event stream
-//   u         answers `route_not_found` itself, so that does not say that the server lacks the operation
+//   u         answers `route_not_found` itself, which then does not mean that the server lacks the operation
 //   q=a,b     the parameters of the query, if there is also a body
 import { table } from './generated/table.ts';
 
@@ -42,3 +42,27 @@ export function findOperation(name: string): Operation | undefined {
   parsed.set(name, operation);
   return operation;
 }
+
+/** The operation with this path, as one whose answer is bytes and whose body is passed whole. */
+export function findRoute(method: string, path: string, hasBody: boolean): Operation {
+  // Anything else could become a part of the host: https://plinth.example.com@other.example
+  if (!path.startsWith('/')) throw new TypeError('The path must begin with "/".');
+  const [place = ''] = path.split(/[?#]/);
+  const known = Object.keys(table)
+    .map(findOperation)
+    // A fixed path comes before one that has parameters in the same place.
+    .sort((a, b) => (a?.path.split('{').length ?? 0) - (b?.path.split('{').length ?? 0))
+    .find((each) => each?.method === method && toPattern(each.path).test(place));
+  const isRead = method === 'GET' || method === 'HEAD';
+  const kept = (flag: string) => (known === undefined ? isRead && flag === 'r' : known.has(flag));
+  return {
+    name: known?.name ?? `${method} ${place}`,
+    method,
+    path,
+    has: (flag) => flag === 'y' || (flag === 'B' && hasBody) || ('sklriau'.includes(flag) && kept(flag)),
+    value: (flag) => (flag === 'h' ? known?.value('h') : undefined),
+  };
+}
+
+const toPattern = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);

@@ -38,7 +38,8 @@ export interface Outgoing {
   readonly signal: AbortSignal | undefined;
 }
 
-export type Form = 'json' | 'text' | 'bytes' | 'open';
+/** `lines` and `events` are read by the caller as they arrive. */
+export type Form = 'json' | 'text' | 'bytes' | 'lines' | 'events';
 
 export interface Received {
   readonly status: number;
@@ -222,15 +223,17 @@ async function readResponse(
   const type = headers.get('content-type') ?? '';
   const isExpected = response.ok && !type.startsWith('text/html');
   const received = { status, headers, requestId, response };
-  if (isExpected && form === 'open') return { ...received, data: undefined };
+  const isOpen = form === 'lines' || (form === 'events' && type.startsWith('text/event-stream'));
+  if (isExpected && isOpen) return { ...received, data: undefined };
   if (isExpected && form === 'bytes') return { ...received, data: await readBytes(response) };
   if (isExpected && form === 'text') return { ...received, data: await response.text() };
   const body = await readJson(response, type);
-  if (isExpected && body !== undefined) return { ...received, data: body };
+  if (isExpected && body !== undefined && form !== 'events') return { ...received, data: body };
   const about = { operation, status, requestId, retryAfterSeconds: readRetryAfter(headers) };
   const error = toError(body, about);
   if (error !== undefined) return judge(error);
-  const message = `The answer does not come from Plinth: status ${status}, type ${type || 'unknown'}.`;
+  const problem = form === 'events' && response.ok ? 'is not a stream of events' : 'does not come from Plinth';
+  const message = `The answer ${problem}: status ${status}, type ${type || 'unknown'}.`;
   const unexpected = new PlinthError({ ...about, code: 'unexpected_answer', message });
   const mayHaveEffect = response.ok || status >= 500;
   return { error: unexpected, repeat: mayHaveEffect ? 'if repeatable' : 'no', mayHaveEffect };
@@ -273,11 +276,11 @@ function describeLoss({ operation, requestId }: Attempt, cause: unknown, isLate:
   const message = isLate
     ? 'No answer arrived in time.'
     : isUnsent
-      ? `The server can't be reached (${(reason as { code?: string }).code}).`
+      ? `The server can't be reached (${describeReason(reason)}).`
       : 'The connection was lost before the whole answer had arrived.';
   const error = new PlinthError({ code: isLate ? 'timeout' : 'unreachable', operation, message, requestId, cause });
   return isUnsent
-    ? { error, repeat: 'yes', mayHaveEffect: false }
+    ? { error, repeat: isBlocked(reason) ? 'no' : 'yes', mayHaveEffect: false }
     : { error, repeat: 'if repeatable', mayHaveEffect: true };
 }
 
@@ -285,5 +288,11 @@ function describeLoss({ operation, requestId }: Attempt, cause: unknown, isLate:
 function wasNotConnected(reason: unknown): boolean {
   if (reason instanceof AggregateError) return reason.errors.every(wasNotConnected);
   const { code, syscall } = (reason ?? {}) as { code?: string; syscall?: string };
-  return syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT';
+  return syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT' || isBlocked(reason);
 }
+
+/** `fetch` connects to no port that browsers block. */
+const isBlocked = (reason: unknown): boolean => reason instanceof Error && reason.message === 'bad port';
+
+const describeReason = (reason: unknown): string | undefined =>
+  (reason as { code?: string }).code ?? (reason as Error).message;

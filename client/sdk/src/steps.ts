@@ -40,7 +40,7 @@ async function sendWhole(deps: StepDeps, outgoing: Outgoing): Promise<Answer<unk
   const { operation } = outgoing;
   if (operation.has('e')) throw new TypeError(`${operation.name} has only a stream: iterate it, or use .stream()`);
   if (operation.has('v')) return sendLong(deps, outgoing);
-  const form: Form = operation.has('n') ? 'open' : operation.has('t') ? 'text' : operation.has('y') ? 'bytes' : 'json';
+  const form: Form = operation.has('n') ? 'lines' : operation.has('t') ? 'text' : operation.has('y') ? 'bytes' : 'json';
   const received = await sendWithRetries(deps.transport, outgoing, form);
   const data = operation.has('n') ? parseLines(received.response, outgoing) : received.data;
   return toAnswer(deps, operation, { ...received, data });

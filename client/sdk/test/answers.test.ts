@@ -85,6 +85,20 @@ describe('a lost connection', () => {
   });
 });
 
+describe('a port that fetch blocks', () => {
+  it('is named, had no effect, and is not tried again', async () => {
+    const attempts: string[] = [];
+    const plinth = new Plinth({ url: 'http://127.0.0.1:6000', onRequest: ({ requestId }) => attempts.push(requestId) });
+    const error = await refusalOf(plinth.createApp({ name: 'Shop' }));
+    expect(error).toMatchObject({
+      code: 'unreachable',
+      outcomeUnknown: false,
+      message: expect.stringContaining('bad port'),
+    });
+    expect(attempts.length).toBe(1);
+  });
+});
+
 describe('a mistake of the program', () => {
   const secret = 'plp_secret1\nplp_secret2';
 
@@ -137,7 +151,7 @@ describe('a mistake of the program', () => {
 });
 
 describe('the key that the client chose', () => {
-  it('is on the error, so that the program can repeat the call without a second effect', async () => {
+  it('is on the error: the program can repeat the call without a second effect', async () => {
     const refuse = () => problem(500, 'internal_error', { retry_safe: true });
     const { plinth, sent } = answering([refuse, refuse, () => json({ id: 'a' })], { maxRetries: 1 });
     const error = await refusalOf(plinth.createApp({ name: 'Shop' }));
@@ -160,6 +174,19 @@ describe('the key that the client chose', () => {
     expect(await Task.createMany(rows, { key: error.progress.key })).toEqual(rows);
     const keys = sent.map(({ init }) => new Headers(init.headers).get('idempotency-key'));
     expect(keys.slice(0, 2)).toEqual(keys.slice(2, 4));
+  });
+
+  it('continues createMany after the signal ended it', async () => {
+    const rows = Array.from({ length: 600 }, (_, index) => ({ id: String(index) }));
+    const controller = new AbortController();
+    const abort = () => {
+      controller.abort(new Error('the person left'));
+      throw controller.signal.reason;
+    };
+    const { plinth } = answering([() => json(rows.slice(0, 500)), abort]);
+    const error = await refusalOf(plinth.app('a').entity('Task').createMany(rows, { signal: controller.signal }));
+    expect(error).toMatchObject({ code: 'aborted', outcomeUnknown: true, cause: controller.signal.reason });
+    expect(isPlinthError(error) && error.progress).toEqual({ key: expect.any(String), created: rows.slice(0, 500) });
   });
 });
 

@@ -53,7 +53,7 @@ describe('a stream that is cut ten times', () => {
 });
 
 describe('calls through a proxy that loses requests and answers', () => {
-  it('take effect once or not at all, and say so if nobody knows', async () => {
+  it('take effect once or not at all, and say so if nobody knows', async ({ task }) => {
     const app = await world.appOf(owner, workspace);
     const properties = { code: { type: 'string' } } as const;
     await direct.putEntitySchema({ app_id: app.id, entity_name: 'Task', name: 'Task', properties });
@@ -77,6 +77,14 @@ describe('calls through a proxy that loses requests and answers', () => {
       world.db,
     );
     const counts = new Map(rows.map(({ code, count }) => [code, count]));
+    const refused = outcomes.flatMap(({ created }) => (created.ok ? [] : [created.error]));
+    task.meta.figures = {
+      calls,
+      faults: proxy.faults,
+      done: calls - refused.length,
+      unknown: refused.filter(({ outcomeUnknown }) => outcomeUnknown).length,
+      second_effects: [...counts.values()].filter((count) => count > 1).length,
+    };
     for (const { code, created } of outcomes) {
       expect(counts.get(code) ?? 0).toBeLessThanOrEqual(1);
       if (created.ok) expect(counts.get(code)).toBe(1);

@@ -4,6 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { isPlinthError, Plinth } from '../src/index.ts';
 import { createModel, type ModelledCall } from './model.ts';
 
+declare module 'vitest' {
+  interface TaskMeta {
+    /** Read by `npm run bench -- client`. */
+    figures?: Readonly<Record<string, number>>;
+  }
+}
+
 const runs = process.env.ALL_CASES === '1' ? 8000 : 2000;
 const seed = Number(process.env.TEST_SEED ?? 1);
 
@@ -51,7 +58,7 @@ async function runOnce(index: number) {
 }
 
 describe('retries', () => {
-  it('have no second effect, lose no success, and say when the outcome is unknown', async () => {
+  it('have no second effect, lose no success, and say when the outcome is unknown', async ({ task }) => {
     const outcomes = await Promise.all(Array.from({ length: runs }, (_, index) => runOnce(index)));
     const counts = { done: 0, refused: 0, unknown: 0, repeated: 0 };
     for (const { state, error, isRead, attempts } of outcomes) {
@@ -69,7 +76,8 @@ describe('retries', () => {
       if (!error.outcomeUnknown) expect(state.effects).toBe(0);
       if (isRead) expect(error.outcomeUnknown).toBe(false);
     }
-    // Every kind of outcome occurs, so that none of the assertions above is idle.
+    task.meta.figures = { runs, ...counts };
+    // Every kind of outcome occurs: none of the assertions above is idle.
     for (const count of Object.values(counts)) expect(count).toBeGreaterThan(runs / 50);
   });
 });

@@ -1,7 +1,7 @@
 // Streams of events: which one is the last, what is resumed, and what their errors say.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Plinth } from '../src/index.ts';
-import { answering, event, events, fail, listOf, lost, problem, refusalOf } from './answering.ts';
+import { answering, event, events, fail, json, listOf, lost, problem, refusalOf } from './answering.ts';
 
 const session = { app_id: 'a', session_id: 's' };
 const state = (state: string, id: string) => event('state', { state }, id);
@@ -62,9 +62,19 @@ describe('a stream of a change', () => {
     expect(sent.length).toBe(7);
   });
 
-  it('has taken effect also if its first event is an error', async () => {
+  it('has taken effect even if its first event is an error', async () => {
     const { call } = send([() => events([event('error', { ...restarting, status: 409, retry_safe: false })])]);
     expect(await refusalOf(call)).toMatchObject({ status: 409, outcomeUnknown: true });
+  });
+
+  it('that is answered with JSON says so, and that it may have taken effect', async () => {
+    const { call, sent } = send([() => json({ status: 'ready' })], { maxRetries: 1 });
+    expect(await refusalOf(call)).toMatchObject({
+      code: 'unexpected_answer',
+      message: 'sendChatMessage: The answer is not a stream of events: status 200, type application/json.',
+      outcomeUnknown: true,
+    });
+    expect(sent.length).toBe(2);
   });
 
   it('had no effect if it was never opened', async () => {
@@ -126,14 +136,12 @@ describe('an error of onNotes', () => {
     ['lines', (plinth: Plinth) => plinth.exportAuditLog()],
   ])('closes the connection of %s', async (_, call) => {
     let isClosed = false;
-    const open = () =>
-      new Response(
-        new ReadableStream({
-          cancel() {
-            isClosed = true;
-          },
-        }),
-      );
+    const body = new ReadableStream({
+      cancel() {
+        isClosed = true;
+      },
+    });
+    const open = () => new Response(body, { headers: { 'content-type': 'text/event-stream' } });
     const { plinth } = answering([open], { onNotes: fail(new Error('mine')) });
     await expect(call(plinth)).rejects.toThrow('mine');
     expect(isClosed).toBe(true);

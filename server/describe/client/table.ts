@@ -158,17 +158,26 @@ function listCodes(response: JsonSchema): string[] {
 const writeMembers = (document: Document, members: JsonSchema | undefined): string =>
   members === undefined ? 'Record<never, never>' : writeType(resolve(document, members), '  ');
 
-/** What people see of an operation, for a command line and for agents. */
-export function describeForPeople(operations: readonly ClientOperation[]): string {
-  const described = operations.map(({ name, method, path, parameters, body, described, refusals }) => [
-    name,
-    {
+export type DescribedErrors = Readonly<
+  Record<string, { readonly status: number; readonly meaning: string; readonly action: string }>
+>;
+
+/** What people see of an operation and of an error code, for a command line and for agents. */
+export function describeForPeople(
+  document: Document,
+  operations: readonly ClientOperation[],
+  errors: DescribedErrors,
+): string {
+  const entries = operations.map((operation) => {
+    const { name, method, path, parameters, body, described, refusals } = operation;
+    const entry = {
       route: `${method} ${path}`,
       summary: described.summary,
       ...(described.description && { description: described.description }),
       area: described.tags[0],
       effect: described['x-effect'],
       repeat: described['x-repeat'],
+      ...describeAnswer(document, operation),
       arguments: Object.fromEntries([
         ...parameters.map(({ name, in: place, required, description, schema }) => [
           name,
@@ -188,7 +197,24 @@ export function describeForPeople(operations: readonly ClientOperation[]): strin
           : []),
       ]),
       refusals,
-    },
+    };
+    return [name, entry];
+  });
+  const codes = Object.entries(errors).map(([code, { status, meaning, action }]) => [
+    code,
+    { status, meaning, action },
   ]);
-  return `${JSON.stringify({ operations: Object.fromEntries(described) }, null, 1)}\n`;
+  const described = { operations: Object.fromEntries(entries), errors: Object.fromEntries(codes) };
+  return `${JSON.stringify(described, null, 1)}\n`;
+}
+
+/** What the answer is, unless it is one JSON document, and whether it is a page of a list or can be followed as events. */
+function describeAnswer(document: Document, operation: ClientOperation): object {
+  const kinds: Readonly<Record<string, string>> = { e: 'events', n: 'lines', t: 'text', y: 'bytes' };
+  const [answer] = listMediaFlags(document, operation).flatMap((flag) => kinds[flag] ?? []);
+  return {
+    ...(answer && { answer }),
+    ...(operation.items && { pages: true }),
+    ...(operation.described['x-events'] && { stream: true }),
+  };
 }

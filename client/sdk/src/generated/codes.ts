@@ -84,6 +84,7 @@ export interface ProblemCodes {
   connector_not_configured: Record<never, never>;
   connector_not_found: Record<never, never>;
   connector_unavailable: Record<never, never>;
+  console_not_built: Record<never, never>;
   conversation_busy: Record<never, never>;
   conversation_not_found: Record<never, never>;
   credential_kind_not_allowed: Record<never, never>;
@@ -198,6 +199,7 @@ export interface ProblemCodes {
     /** Whether the app now has an advertising account. */
     account_created?: boolean;
   };
+  preview_not_found: Record<never, never>;
   queue_not_found: Record<never, never>;
   queue_row_not_found: Record<never, never>;
   queue_rows_not_changeable: {
@@ -223,6 +225,15 @@ export interface ProblemCodes {
   repository_mismatch: Record<never, never>;
   repository_not_connected: Record<never, never>;
   reset_link_expired: Record<never, never>;
+  restore_opens_rules: {
+    /** What the restored rules would let callers do that is refused now, as in `impact.newly_open`. */
+    newly_open?: ({
+      /** The name of the entity. */
+      entity?: string;
+      /** The operation of the rule. */
+      operation?: string;
+    })[];
+  };
   revision_conflict: {
     /** The current revision. */
     revision?: number;
@@ -283,9 +294,9 @@ export interface ProblemCodes {
   token_not_found: Record<never, never>;
   token_wider_than_parent: Record<never, never>;
   too_many_streams: {
-    /** The number of streams that may be open. */
+    /** The number of streams or downloads that may be open. */
     limit?: number;
-    /** What has too many streams open: the credential or the workspace. */
+    /** What has too many of them open: the credential or the workspace. */
     of?: string;
     /** The number of seconds to wait before you try again. */
     retry_after?: number;
@@ -307,6 +318,8 @@ export interface ProblemCodes {
   user_not_found: Record<never, never>;
   validation: Record<never, never>;
   viewer_cannot_have_limit: Record<never, never>;
+  webhook_is_pull: Record<never, never>;
+  webhook_is_push: Record<never, never>;
   webhook_not_found: Record<never, never>;
   webhook_off: Record<never, never>;
   workflow_archived: Record<never, never>;
@@ -331,6 +344,8 @@ export interface ProblemCodes {
 
 /** The notes of single operations, which they send as headers. */
 export interface OperationNotes {
+  /** The revision of the app whose files the archive contains. */
+  appRevision?: number;
   /** The first and the last day that the report covers, joined by `/`; `empty` if it covers none. */
   dateRange?: string;
   /** The source of the explanation; `none` means that there is none. */
@@ -376,13 +391,13 @@ export type BadRequest_platform_rejected = 'platform_rejected';
 export type BadRequest_role_not_assignable = 'role_not_assignable';
 export type BadRequest_run_not_failed = 'run_not_failed';
 export type BadRequest_workflow_archived = 'workflow_archived';
-export type Conflict_0665c3 = 'answer_not_stored' | 'delivery_in_progress' | 'idempotency_conflict' | 'idempotency_in_progress' | 'webhook_off';
 export type Conflict_0d1a99 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'scan_not_available';
 export type Conflict_1546cb = 'limit_reached' | 'revision_conflict';
 export type Conflict_1717e1 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'replay_payload_mismatch' | 'workflow_inactive';
 export type Conflict_17896d = 'account_billing_hold' | 'ad_platform_timeout' | 'already_launched' | 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'launch_in_progress' | 'spending_ceiling_reached' | 'workspace_billing_hold';
 export type Conflict_1b5634 = 'answer_not_stored' | 'folder_cycle' | 'folder_too_deep' | 'idempotency_conflict' | 'idempotency_in_progress';
 export type Conflict_1b73e3 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'rule_too_expensive' | 'unique_conflict';
+export type Conflict_1c11f2 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'webhook_is_pull' | 'webhook_off';
 export type Conflict_1db947 = 'ad_platform_timeout' | 'answer_not_stored' | 'campaign_removed' | 'idempotency_conflict' | 'idempotency_in_progress' | 'launch_in_progress' | 'spending_ceiling_reached';
 export type Conflict_26f381 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'rule_too_expensive' | 'unique_conflict' | 'upsert_key_ambiguous';
 export type Conflict_26fe1b = 'limit_reached' | 'name_taken';
@@ -391,10 +406,12 @@ export type Conflict_31cc95 = 'answer_not_stored' | 'idempotency_conflict' | 'id
 export type Conflict_323e5c = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'limit_reached';
 export type Conflict_3e4582 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'invitation_pending' | 'member_exists';
 export type Conflict_4294a7 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'session_busy';
-export type Conflict_4ce690 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'webhook_off';
 export type Conflict_64700d = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'nothing_to_publish' | 'run_in_progress';
+export type Conflict_666c31 = 'answer_not_stored' | 'apps_domain_missing' | 'idempotency_conflict' | 'idempotency_in_progress' | 'limit_reached';
+export type Conflict_76448d = 'answer_not_stored' | 'delivery_in_progress' | 'idempotency_conflict' | 'idempotency_in_progress' | 'webhook_is_pull' | 'webhook_off';
 export type Conflict_80e8dc = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'rule_too_expensive';
 export type Conflict_897a22 = 'ad_platform_timeout' | 'answer_not_stored' | 'asset_processing' | 'asset_unusable' | 'campaign_not_on_platform' | 'campaign_removed' | 'idempotency_conflict' | 'idempotency_in_progress';
+export type Conflict_8f1a6f = 'limit_reached' | 'restore_opens_rules' | 'revision_conflict';
 export type Conflict_9189b6 = 'answer_not_stored' | 'folder_too_deep' | 'idempotency_conflict' | 'idempotency_in_progress' | 'limit_reached';
 export type Conflict_9ebc93 = 'answer_not_stored' | 'flow_busy' | 'idempotency_conflict' | 'idempotency_in_progress';
 export type Conflict_a61b2f = 'answer_not_stored' | 'connection_in_progress' | 'idempotency_conflict' | 'idempotency_in_progress';
@@ -406,6 +423,7 @@ export type Conflict_bdbbf9 = 'answer_not_stored' | 'idempotency_conflict' | 'id
 export type Conflict_c49351 = 'limit_reached' | 'schema_in_use';
 export type Conflict_c82b10 = 'account_billing_hold' | 'ad_platform_timeout' | 'answer_not_stored' | 'campaign_removed' | 'idempotency_conflict' | 'idempotency_in_progress' | 'launch_in_progress' | 'spending_ceiling_reached' | 'tracking_not_verified' | 'workspace_billing_hold';
 export type Conflict_d7636d = 'answer_not_stored' | 'app_busy' | 'idempotency_conflict' | 'idempotency_in_progress';
+export type Conflict_d8b5f5 = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'webhook_is_pull';
 export type Conflict_e27ca2 = 'answer_not_stored' | 'apps_domain_missing' | 'idempotency_conflict' | 'idempotency_in_progress' | 'nothing_to_publish' | 'revision_conflict';
 export type Conflict_e876be = 'answer_not_stored' | 'idempotency_conflict' | 'idempotency_in_progress' | 'unique_conflict';
 export type Conflict_e9bf79 = 'idempotency_conflict' | 'repository_mismatch' | 'session_busy';
@@ -420,6 +438,8 @@ export type Conflict_schema_in_use = 'schema_in_use';
 export type Conflict_session_busy = 'session_busy';
 export type Conflict_slug_taken = 'slug_taken';
 export type Conflict_unique_conflict = 'unique_conflict';
+export type Conflict_webhook_is_pull = 'webhook_is_pull';
+export type Conflict_webhook_is_push = 'webhook_is_push';
 export type Forbidden_0b559f = 'credential_kind_not_allowed' | 'origin_not_allowed' | 'read_only_credential_route_not_allowed' | 'workspace_key_not_allowed';
 export type Forbidden_15dac2 = 'credential_kind_not_allowed' | 'workspace_key_scope_missing';
 export type Forbidden_22d909 = 'credential_kind_not_allowed' | 'member_blocked' | 'not_session_owner' | 'origin_not_allowed' | 'read_only_credential_route_not_allowed' | 'role_required' | 'workspace_key_not_allowed';
@@ -477,9 +497,11 @@ export type NotFound_1687f3 = 'app_not_found' | 'app_user_not_found' | 'entity_n
 export type NotFound_26cfe4 = 'export_not_found' | 'workspace_not_found';
 export type NotFound_2d4718 = 'app_not_found' | 'revision_not_found';
 export type NotFound_32bdac = 'app_not_found' | 'launch_not_found';
+export type NotFound_38fa39 = 'app_not_found' | 'preview_not_found';
 export type NotFound_3cbdbd = 'app_not_found' | 'deployment_not_found';
 export type NotFound_48e8cb = 'app_not_found' | 'report_not_found';
 export type NotFound_4d908f = 'app_not_found' | 'workspace_not_found';
+export type NotFound_4f25f1 = 'app_not_found' | 'app_user_not_found' | 'revision_not_found';
 export type NotFound_4f55e0 = 'agent_not_found' | 'app_not_found' | 'entity_not_found';
 export type NotFound_59c9c2 = 'ads_account_not_found' | 'app_not_found' | 'campaign_not_found';
 export type NotFound_61adcd = 'app_not_found' | 'entity_not_found';
@@ -512,6 +534,7 @@ export type NotFound_c97df3 = 'app_not_found' | 'device_login_not_found' | 'work
 export type NotFound_campaign_not_found = 'campaign_not_found';
 export type NotFound_cba940 = 'app_not_found' | 'secret_not_found';
 export type NotFound_connection_not_found = 'connection_not_found';
+export type NotFound_console_not_built = 'console_not_built';
 export type NotFound_d20f54 = 'app_not_found' | 'session_not_found';
 export type NotFound_d5634d = 'agent_not_found' | 'webhook_not_found';
 export type NotFound_d73c7f = 'app_not_found' | 'campaign_not_found';
@@ -538,8 +561,9 @@ export type NotFound_user_not_found = 'user_not_found';
 export type NotFound_workflow_not_found = 'workflow_not_found';
 export type NotFound_workspace_not_found = 'workspace_not_found';
 export type PayloadTooLarge = 'payload_too_large';
-export type PaymentRequired_03ed2d = 'credit_limit_reached' | 'credits_exhausted';
-export type PaymentRequired_9eb22e = 'credit_limit_reached' | 'credits_exhausted' | 'plan_required';
+export type PaymentRequired_0a605d = 'plan_required' | 'storage_quota_exceeded';
+export type PaymentRequired_4f893f = 'account_not_in_good_standing' | 'payment_method_required' | 'storage_quota_exceeded';
+export type PaymentRequired_5c98cd = 'credit_limit_reached' | 'credits_exhausted' | 'plan_required' | 'storage_quota_exceeded';
 export type PaymentRequired_edc693 = 'credit_limit_reached' | 'credits_exhausted' | 'storage_quota_exceeded';
 export type PaymentRequired_fe0935 = 'account_not_in_good_standing' | 'payment_method_required';
 export type PaymentRequired_plan_required = 'plan_required';

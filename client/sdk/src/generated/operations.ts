@@ -397,7 +397,7 @@ export interface CreateAppArgs {
   initial_message?: schemas.CreateAppBody['initial_message'];
 }
 
-export type CreateAppCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.Forbidden_da2c9d | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAppCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_da2c9d | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAppArgs {
   /** The id of the app or agent. */
@@ -461,7 +461,7 @@ export interface PutAppShareArgs {
   role: schemas.PutAppShareBody['role'];
 }
 
-export type PutAppShareCodes = codes.BadRequest_role_not_assignable | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type PutAppShareCodes = codes.BadRequest_role_not_assignable | codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAppShareArgs {
   /** The id of the app or agent. */
@@ -537,6 +537,15 @@ export interface DeleteAppFileArgs {
 
 export type DeleteAppFileCodes = codes.Unauthenticated | codes.Forbidden_dabfde | codes.NotFound_edcc6f | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
+export interface DownloadAppFilesArgs {
+  /** The id of the app or agent. */
+  app_id: string;
+  /** A kept revision whose files are read; by default the current one. */
+  revision?: number;
+}
+
+export type DownloadAppFilesCodes = codes.Unauthenticated | codes.Forbidden_309962 | codes.NotFound_2d4718 | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
 export interface ListRevisionsArgs {
   /** The id of the app or agent. */
   app_id: string;
@@ -559,6 +568,23 @@ export interface GetRevisionArgs {
 
 export type GetRevisionCodes = codes.Unauthenticated | codes.Forbidden_309962 | codes.NotFound_2d4718 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
+export interface RestoreRevisionArgs {
+  /** The id of the app or agent. */
+  app_id: string;
+  /** The number of a revision whose contents are kept. */
+  revision: string;
+  /** What to restore: everything unless it is named. */
+  parts?: schemas.RestoreRevisionBody['parts'];
+  /** Whether only to say what would change; false by default. */
+  dry_run?: schemas.RestoreRevisionBody['dry_run'];
+  /** The revision of the app that you last read. If it is no longer the current one, the request fails with 409. */
+  expected_revision?: schemas.RestoreRevisionBody['expected_revision'];
+  /** What you agree to open: the entities and operations of `impact.newly_open` of a dry run. Otherwise, the request fails with 409. */
+  opens?: schemas.RestoreRevisionBody['opens'];
+}
+
+export type RestoreRevisionCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_2d4718 | codes.Conflict_8f1a6f | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
 export interface ListAppSecretsArgs {
   /** The id of the app or agent. */
   app_id: string;
@@ -579,7 +605,7 @@ export interface PutAppSecretArgs {
   value: schemas.PutAppSecretBody['value'];
 }
 
-export type PutAppSecretCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_limit_reached | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type PutAppSecretCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_limit_reached | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAppSecretArgs {
   /** The id of the app or agent. */
@@ -599,7 +625,7 @@ export interface SendChatMessageArgs {
   file_urls?: schemas.SendChatMessageBody['file_urls'];
 }
 
-export type SendChatMessageCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_d7636d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable | codes.Timeout_reply_timeout | 'validation' | codes.OfEveryOperation;
+export type SendChatMessageCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_d7636d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable | codes.Timeout_reply_timeout | 'validation' | codes.OfEveryOperation;
 
 export type SendChatMessageEvent =
   | { event: 'message.created'; data: schemas.ChatMessage; id: string | undefined }
@@ -698,7 +724,27 @@ export interface SetSecuritySettingsArgs {
   headers?: schemas.SetSecuritySettingsBody['headers'];
 }
 
-export type SetSecuritySettingsCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SetSecuritySettingsCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface CreatePreviewArgs {
+  /** The id of the app or agent. */
+  app_id: string;
+  /** The revision to show, which must be kept. If omitted, the preview follows the app, and always shows its present revision. */
+  revision?: schemas.CreatePreviewBody['revision'];
+  /** The id of the user of the app as whom the preview is signed in for an hour. If omitted, nobody is signed in. */
+  app_user_id?: schemas.CreatePreviewBody['app_user_id'];
+}
+
+export type CreatePreviewCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_4f25f1 | codes.Conflict_666c31 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface DeletePreviewArgs {
+  /** The id of the app or agent. */
+  app_id: string;
+  /** The id of the preview. */
+  preview_id: string;
+}
+
+export type DeletePreviewCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_38fa39 | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
 export interface GetSecurityScanArgs {
   /** The id of the app or agent. */
@@ -714,7 +760,7 @@ export interface RunSecurityScanArgs {
   language?: 'en' | 'ja' | 'de' | 'es' | 'fr' | 'pt';
 }
 
-export type RunSecurityScanCodes = codes.Unauthenticated | codes.Forbidden_dabfde | codes.NotFound_app_not_found | codes.Conflict_0d1a99 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type RunSecurityScanCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_dabfde | codes.NotFound_app_not_found | codes.Conflict_0d1a99 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface IgnoreFindingArgs {
   /** The id of the app or agent. */
@@ -731,7 +777,7 @@ export interface IgnoreFindingArgs {
   reason?: schemas.IgnoreFindingBody['reason'];
 }
 
-export type IgnoreFindingCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_limit_reached | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type IgnoreFindingCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_limit_reached | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface RestoreFindingArgs {
   /** The id of the app or agent. */
@@ -778,7 +824,7 @@ export interface CreateFlowArgs {
   role?: schemas.CreateFlowBody['role'];
 }
 
-export type CreateFlowCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateFlowCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetFlowArgs {
   /** The id of the app or agent. */
@@ -818,7 +864,7 @@ export interface GenerateFlowsArgs {
   app_id: string;
 }
 
-export type GenerateFlowsCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.RateLimited | codes.InternalError | codes.Unavailable_model_unavailable | 'validation' | codes.OfEveryOperation;
+export type GenerateFlowsCodes = codes.Unauthenticated | codes.PaymentRequired_edc693 | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.RateLimited | codes.InternalError | codes.Unavailable_model_unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface StartExecutionArgs {
   /** The id of the app or agent. */
@@ -829,7 +875,7 @@ export interface StartExecutionArgs {
   url?: schemas.StartExecutionBody['url'];
 }
 
-export type StartExecutionCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_b35b44 | codes.Conflict_64700d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_0153a4 | 'validation' | codes.OfEveryOperation;
+export type StartExecutionCodes = codes.Unauthenticated | codes.PaymentRequired_edc693 | codes.Forbidden_4fb691 | codes.NotFound_b35b44 | codes.Conflict_64700d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_0153a4 | 'validation' | codes.OfEveryOperation;
 
 export interface ListExecutionsArgs {
   /** The id of the app or agent. */
@@ -941,7 +987,7 @@ export interface LaunchSessionArgs {
   expected_repository_full_name?: schemas.LaunchSessionBody['expected_repository_full_name'];
 }
 
-export type LaunchSessionCodes = codes.BadRequest_9d83d2 | codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_7eb69e | codes.Conflict_e9bf79 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_1e66d4 | 'validation' | codes.OfEveryOperation;
+export type LaunchSessionCodes = codes.BadRequest_9d83d2 | codes.Unauthenticated | codes.PaymentRequired_edc693 | codes.Forbidden_4fb691 | codes.NotFound_7eb69e | codes.Conflict_e9bf79 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_1e66d4 | 'validation' | codes.OfEveryOperation;
 
 export interface ListSessionsArgs {
   /** The id of the app or agent. */
@@ -1011,7 +1057,7 @@ export interface SendSessionMessageArgs {
   author?: schemas.SendSessionMessageBody['author'];
 }
 
-export type SendSessionMessageCodes = codes.BadRequest_9d83d2 | codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_22d909 | codes.NotFound_f311db | codes.Conflict_ecae15 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SendSessionMessageCodes = codes.BadRequest_9d83d2 | codes.Unauthenticated | codes.PaymentRequired_edc693 | codes.Forbidden_22d909 | codes.NotFound_f311db | codes.Conflict_ecae15 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetSessionMessageArgs {
   /** The id of the app or agent. */
@@ -1064,7 +1110,7 @@ export interface CreateAppUserArgs {
   data?: schemas.CreateAppUserBody['data'];
 }
 
-export type CreateAppUserCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_e876be | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAppUserCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_e876be | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateAppUserArgs {
   /** The id of the app or agent. */
@@ -1101,7 +1147,7 @@ export interface CreateAppUserTokenArgs {
   expires_in_seconds?: schemas.CreateAppUserTokenBody['expires_in_seconds'];
 }
 
-export type CreateAppUserTokenCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_c849de | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAppUserTokenCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_c849de | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface SignInAppUserArgs {
   /** The id of the app or agent. */
@@ -1127,7 +1173,7 @@ export interface SignUpAppUserArgs {
   password: schemas.SignUpAppUserBody['password'];
 }
 
-export type SignUpAppUserCodes = codes.Forbidden_origin_not_allowed | codes.NotFound_app_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SignUpAppUserCodes = codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_origin_not_allowed | codes.NotFound_app_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface RequestAppUserLinkArgs {
   /** The id of the app or agent. */
@@ -1458,7 +1504,7 @@ export interface CreateAgentArgs {
   model?: schemas.CreateAgentBody['model'];
 }
 
-export type CreateAgentCodes = codes.Unauthenticated | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAgentCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_db35a9 | codes.NotFound_workspace_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAgentArgs {
   /** The id of the agent, which is also its app id. */
@@ -1498,7 +1544,7 @@ export interface CreateConversationArgs {
   metadata?: schemas.CreateConversationBody['metadata'];
 }
 
-export type CreateConversationCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.Forbidden_6acde3 | codes.NotFound_agent_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateConversationCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_6acde3 | codes.NotFound_agent_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListConversationsArgs {
   /** The id of the agent, which is also its app id. */
@@ -1531,7 +1577,7 @@ export interface SendAgentMessageArgs {
   file_urls?: schemas.SendAgentMessageBody['file_urls'];
 }
 
-export type SendAgentMessageCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_6acde3 | codes.NotFound_69c363 | codes.Conflict_b8a350 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable_0da988 | codes.Timeout_reply_timeout | 'validation' | codes.OfEveryOperation;
+export type SendAgentMessageCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_edc693 | codes.Forbidden_6acde3 | codes.NotFound_69c363 | codes.Conflict_b8a350 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable_0da988 | codes.Timeout_reply_timeout | 'validation' | codes.OfEveryOperation;
 
 export type SendAgentMessageEvent =
   | { event: 'message.created'; data: schemas.AgentMessage; id: string | undefined }
@@ -1605,7 +1651,7 @@ export interface CreateAutomationArgs {
   is_active?: schemas.CreateAutomationBody['is_active'];
 }
 
-export type CreateAutomationCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_e35c5e | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAutomationCodes = codes.Unauthenticated | codes.PaymentRequired_0a605d | codes.Forbidden_4fb691 | codes.NotFound_e35c5e | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateAutomationArgs {
   /** The id of the app or agent. */
@@ -1908,7 +1954,7 @@ export interface CreateConversionMappingArgs {
   is_enabled?: schemas.CreateConversionMappingBody['is_enabled'];
 }
 
-export type CreateConversionMappingCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_a52f52 | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateConversionMappingCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_a52f52 | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateConversionMappingArgs {
   /** The id of the app or agent. */
@@ -1983,7 +2029,7 @@ export interface SuggestSearchThemesArgs {
   landing_page_url?: schemas.SuggestSearchThemesBody['landing_page_url'];
 }
 
-export type SuggestSearchThemesCodes = codes.Unauthenticated | codes.PaymentRequired_03ed2d | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type SuggestSearchThemesCodes = codes.Unauthenticated | codes.PaymentRequired_edc693 | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GenerateAssetsArgs {
   /** The id of the app or agent. */
@@ -2024,7 +2070,7 @@ export interface AcceptAssetArgs {
   campaign_id: schemas.AcceptAssetBody['campaign_id'];
 }
 
-export type AcceptAssetCodes = codes.BadRequest_platform_rejected | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_0b34a1 | codes.Conflict_897a22 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_ad_platform_unavailable | 'validation' | codes.OfEveryOperation;
+export type AcceptAssetCodes = codes.BadRequest_platform_rejected | codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_0b34a1 | codes.Conflict_897a22 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_ad_platform_unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAdImageArgs {
   /** The file name in `image_url`. */
@@ -2166,7 +2212,7 @@ export interface CreateCampaignArgs {
   draft_id?: schemas.CampaignInput['draft_id'];
 }
 
-export type CreateCampaignCodes = codes.BadRequest_b98a1b | codes.Unauthenticated | codes.PaymentRequired_fe0935 | codes.Forbidden_4fb691 | codes.NotFound_a52f52 | codes.Conflict_17896d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_cffa03 | 'validation' | codes.OfEveryOperation;
+export type CreateCampaignCodes = codes.BadRequest_b98a1b | codes.Unauthenticated | codes.PaymentRequired_4f893f | codes.Forbidden_4fb691 | codes.NotFound_a52f52 | codes.Conflict_17896d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_cffa03 | 'validation' | codes.OfEveryOperation;
 
 export interface SyncCampaignsArgs {
   /** The id of the app or agent. */
@@ -2206,7 +2252,7 @@ export interface LaunchCampaignArgs {
   timezone?: schemas.LaunchCampaignBody['timezone'];
 }
 
-export type LaunchCampaignCodes = codes.BadRequest_b98a1b | codes.Unauthenticated | codes.PaymentRequired_fe0935 | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_17896d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_cffa03 | 'validation' | codes.OfEveryOperation;
+export type LaunchCampaignCodes = codes.BadRequest_b98a1b | codes.Unauthenticated | codes.PaymentRequired_4f893f | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_17896d | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable_cffa03 | 'validation' | codes.OfEveryOperation;
 
 export interface GetLaunchArgs {
   /** The id of the app or agent. */
@@ -2247,8 +2293,10 @@ export type ListAgentWebhooksCodes = codes.BadRequest_not_an_agent | codes.Unaut
 export interface CreateAgentWebhookArgs {
   /** The id of the agent, which is also its app id. */
   agent_id: string;
-  /** The public https URL to which deliveries are sent. */
-  target_url: schemas.CreateAgentWebhookBody['target_url'];
+  /** `push`: deliveries are sent to `target_url`. `pull`: deliveries wait until a program reads them from their stream and acknowledges them. */
+  mode?: schemas.CreateAgentWebhookBody['mode'];
+  /** The public https URL to which deliveries are sent. Required, except for a pull webhook, which has none. */
+  target_url?: schemas.CreateAgentWebhookBody['target_url'];
   /** A note about the webhook. */
   description?: schemas.CreateAgentWebhookBody['description'];
   /** Whether to create a secret with which deliveries are signed; true by default. */
@@ -2257,7 +2305,7 @@ export interface CreateAgentWebhookArgs {
   events: schemas.CreateAgentWebhookBody['events'];
 }
 
-export type CreateAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_agent_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_0a605d | codes.Forbidden_4fb691 | codes.NotFound_agent_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAgentWebhookArgs {
   /** The id of the agent, which is also its app id. */
@@ -2273,7 +2321,7 @@ export interface UpdateAgentWebhookArgs {
   agent_id: string;
   /** The id of the webhook. */
   webhook_id: string;
-  /** The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. */
+  /** The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. A pull webhook has none. */
   target_url?: schemas.UpdateAgentWebhookBody['target_url'];
   /** A note about the webhook; null removes it. */
   description?: schemas.UpdateAgentWebhookBody['description'];
@@ -2285,7 +2333,7 @@ export interface UpdateAgentWebhookArgs {
   events?: schemas.UpdateAgentWebhookBody['events'];
 }
 
-export type UpdateAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_d8b5f5 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAgentWebhookArgs {
   /** The id of the agent, which is also its app id. */
@@ -2303,7 +2351,7 @@ export interface TestAgentWebhookArgs {
   webhook_id: string;
 }
 
-export type TestAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
+export type TestAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_0a605d | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_webhook_is_pull | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
 export interface ListAgentDeliveriesArgs {
   /** The id of the agent, which is also its app id. */
@@ -2330,6 +2378,33 @@ export interface ListAgentDeliveriesArgs {
 
 export type ListAgentDeliveriesCodes = codes.BadRequest_b538cc | codes.Unauthenticated | codes.Forbidden_d0600c | codes.NotFound_d5634d | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
+export interface StreamAgentDeliveriesArgs {
+  /** The id of the agent, which is also its app id. */
+  agent_id: string;
+  /** The id of the webhook. */
+  webhook_id: string;
+  /** The stream begins with the delivery after this number. `Last-Event-ID` takes precedence. */
+  after_seq?: number;
+}
+
+export type StreamAgentDeliveriesCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.Forbidden_d0600c | codes.NotFound_d5634d | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export type StreamAgentDeliveriesEvent =
+  | { event: 'ready'; data: schemas.DeliveryStreamReady; id: string | undefined }
+  | { event: 'delivery'; data: schemas.StreamedWebhookDelivery; id: string | undefined }
+  | { event: 'delivery.changed'; data: schemas.WebhookDelivery; id: string | undefined };
+
+export interface AckAgentDeliveriesArgs {
+  /** The id of the agent, which is also its app id. */
+  agent_id: string;
+  /** The id of the webhook. */
+  webhook_id: string;
+  /** All deliveries up to this number, inclusive, are acknowledged. */
+  up_to_sequence: schemas.AckAgentDeliveriesBody['up_to_sequence'];
+}
+
+export type AckAgentDeliveriesCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_webhook_is_push | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
 export interface GetAgentDeliveryArgs {
   /** The id of the agent, which is also its app id. */
   agent_id: string;
@@ -2350,7 +2425,7 @@ export interface RedeliverAgentDeliveryArgs {
   delivery_id: string;
 }
 
-export type RedeliverAgentDeliveryCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_725d1f | codes.Conflict_0665c3 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type RedeliverAgentDeliveryCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_0a605d | codes.Forbidden_4fb691 | codes.NotFound_725d1f | codes.Conflict_76448d | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ReplayAgentWebhookArgs {
   /** The id of the agent, which is also its app id. */
@@ -2371,7 +2446,7 @@ export interface ReplayAgentWebhookArgs {
   limit?: schemas.ReplayAgentWebhookBody['limit'];
 }
 
-export type ReplayAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_4ce690 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ReplayAgentWebhookCodes = codes.BadRequest_not_an_agent | codes.Unauthenticated | codes.PaymentRequired_0a605d | codes.Forbidden_4fb691 | codes.NotFound_d5634d | codes.Conflict_1c11f2 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListAppWebhooksArgs {
   /** The id of the app or agent. */
@@ -2383,8 +2458,10 @@ export type ListAppWebhooksCodes = codes.Unauthenticated | codes.Forbidden_d0600
 export interface CreateAppWebhookArgs {
   /** The id of the app or agent. */
   app_id: string;
-  /** The public https URL to which deliveries are sent. */
-  target_url: schemas.CreateAppWebhookBody['target_url'];
+  /** `push`: deliveries are sent to `target_url`. `pull`: deliveries wait until a program reads them from their stream and acknowledges them. */
+  mode?: schemas.CreateAppWebhookBody['mode'];
+  /** The public https URL to which deliveries are sent. Required, except for a pull webhook, which has none. */
+  target_url?: schemas.CreateAppWebhookBody['target_url'];
   /** A note about the webhook. */
   description?: schemas.CreateAppWebhookBody['description'];
   /** Whether to create a secret with which deliveries are signed; true by default. */
@@ -2395,7 +2472,7 @@ export interface CreateAppWebhookArgs {
   entity_names?: schemas.CreateAppWebhookBody['entity_names'];
 }
 
-export type CreateAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateAppWebhookCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_app_not_found | codes.Conflict_323e5c | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetAppWebhookArgs {
   /** The id of the app or agent. */
@@ -2411,7 +2488,7 @@ export interface UpdateAppWebhookArgs {
   app_id: string;
   /** The id of the webhook. */
   webhook_id: string;
-  /** The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. */
+  /** The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. A pull webhook has none. */
   target_url?: schemas.UpdateAppWebhookBody['target_url'];
   /** A note about the webhook; null removes it. */
   description?: schemas.UpdateAppWebhookBody['description'];
@@ -2425,7 +2502,7 @@ export interface UpdateAppWebhookArgs {
   entity_names?: schemas.UpdateAppWebhookBody['entity_names'];
 }
 
-export type UpdateAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_bdbbf9 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_d8b5f5 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface DeleteAppWebhookArgs {
   /** The id of the app or agent. */
@@ -2443,7 +2520,7 @@ export interface TestAppWebhookArgs {
   webhook_id: string;
 }
 
-export type TestAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
+export type TestAppWebhookCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_webhook_is_pull | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
 export interface ListAppDeliveriesArgs {
   /** The id of the app or agent. */
@@ -2470,6 +2547,33 @@ export interface ListAppDeliveriesArgs {
 
 export type ListAppDeliveriesCodes = codes.BadRequest_cursor_invalid | codes.Unauthenticated | codes.Forbidden_d0600c | codes.NotFound_e126eb | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
+export interface StreamAppDeliveriesArgs {
+  /** The id of the app or agent. */
+  app_id: string;
+  /** The id of the webhook. */
+  webhook_id: string;
+  /** The stream begins with the delivery after this number. `Last-Event-ID` takes precedence. */
+  after_seq?: number;
+}
+
+export type StreamAppDeliveriesCodes = codes.Unauthenticated | codes.Forbidden_d0600c | codes.NotFound_e126eb | codes.RateLimited_too_many_streams | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export type StreamAppDeliveriesEvent =
+  | { event: 'ready'; data: schemas.DeliveryStreamReady; id: string | undefined }
+  | { event: 'delivery'; data: schemas.StreamedWebhookDelivery; id: string | undefined }
+  | { event: 'delivery.changed'; data: schemas.WebhookDelivery; id: string | undefined };
+
+export interface AckAppDeliveriesArgs {
+  /** The id of the app or agent. */
+  app_id: string;
+  /** The id of the webhook. */
+  webhook_id: string;
+  /** All deliveries up to this number, inclusive, are acknowledged. */
+  up_to_sequence: schemas.AckAppDeliveriesBody['up_to_sequence'];
+}
+
+export type AckAppDeliveriesCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_webhook_is_push | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
 export interface GetAppDeliveryArgs {
   /** The id of the app or agent. */
   app_id: string;
@@ -2490,7 +2594,7 @@ export interface RedeliverAppDeliveryArgs {
   delivery_id: string;
 }
 
-export type RedeliverAppDeliveryCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_f4f450 | codes.Conflict_0665c3 | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type RedeliverAppDeliveryCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_f4f450 | codes.Conflict_76448d | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ReplayAppWebhookArgs {
   /** The id of the app or agent. */
@@ -2511,7 +2615,7 @@ export interface ReplayAppWebhookArgs {
   limit?: schemas.ReplayAppWebhookBody['limit'];
 }
 
-export type ReplayAppWebhookCodes = codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_4ce690 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ReplayAppWebhookCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_e126eb | codes.Conflict_1c11f2 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListMemberWebhooksArgs {
   /** The e-mail address of the member, or of a former member who created webhooks, percent-encoded. */
@@ -2554,7 +2658,7 @@ export interface CreateWorkflowArgs {
   change_summary?: schemas.CreateWorkflowBody['change_summary'];
 }
 
-export type CreateWorkflowCodes = codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_4f55e0 | codes.Conflict_31cc95 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateWorkflowCodes = codes.Unauthenticated | codes.PaymentRequired_0a605d | codes.Forbidden_4fb691 | codes.NotFound_4f55e0 | codes.Conflict_31cc95 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ValidateWorkflowArgs {
   /** The id of the app or agent. */
@@ -2593,7 +2697,7 @@ export interface UpdateWorkflowArgs {
   change_summary?: schemas.UpdateWorkflowBody['change_summary'];
 }
 
-export type UpdateWorkflowCodes = codes.BadRequest_workflow_archived | codes.Unauthenticated | codes.PaymentRequired_plan_required | codes.Forbidden_4fb691 | codes.NotFound_c4e345 | codes.Conflict_26fe1b | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type UpdateWorkflowCodes = codes.BadRequest_workflow_archived | codes.Unauthenticated | codes.PaymentRequired_0a605d | codes.Forbidden_4fb691 | codes.NotFound_c4e345 | codes.Conflict_26fe1b | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ArchiveWorkflowArgs {
   /** The id of the app or agent. */
@@ -2648,7 +2752,7 @@ export interface RunWorkflowArgs {
   replay_from_run_id?: schemas.RunWorkflowBody['replay_from_run_id'];
 }
 
-export type RunWorkflowCodes = codes.BadRequest_workflow_archived | codes.Unauthenticated | codes.PaymentRequired_9eb22e | codes.Forbidden_4fb691 | codes.NotFound_d7db6e | codes.Conflict_1717e1 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type RunWorkflowCodes = codes.BadRequest_workflow_archived | codes.Unauthenticated | codes.PaymentRequired_5c98cd | codes.Forbidden_4fb691 | codes.NotFound_d7db6e | codes.Conflict_1717e1 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListAppRunsArgs {
   /** The id of the app or agent. */
@@ -2721,7 +2825,7 @@ export interface AnalyzeRunArgs {
   run_id: string;
 }
 
-export type AnalyzeRunCodes = codes.BadRequest_run_not_failed | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_d7db6e | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
+export type AnalyzeRunCodes = codes.BadRequest_run_not_failed | codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_d7db6e | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
 export interface ReceiveHookArgs {
   /** The token in the `hook_url` of the workflow. */
@@ -2730,7 +2834,7 @@ export interface ReceiveHookArgs {
   body?: schemas.ReceiveHookBody;
 }
 
-export type ReceiveHookCodes = codes.NotFound_workflow_not_found | codes.Conflict_aafdb4 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ReceiveHookCodes = codes.PaymentRequired_storage_quota_exceeded | codes.NotFound_workflow_not_found | codes.Conflict_aafdb4 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface ListMembersArgs {
   /** The id of the workspace, for credentials that are valid in several workspaces. */
@@ -2951,7 +3055,7 @@ export interface CreateFolderArgs {
   parent_folder_id?: schemas.CreateFolderBody['parent_folder_id'];
 }
 
-export type CreateFolderCodes = codes.Unauthenticated | codes.Forbidden_bfb11e | codes.NotFound_f663c4 | codes.Conflict_9189b6 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type CreateFolderCodes = codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_bfb11e | codes.NotFound_f663c4 | codes.Conflict_9189b6 | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface UpdateFolderArgs {
   /** The id of the folder. */
@@ -2984,7 +3088,7 @@ export interface AddFolderItemsArgs {
   app_ids: schemas.AddFolderItemsBody['app_ids'];
 }
 
-export type AddFolderItemsCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.Forbidden_4fb691 | codes.NotFound_folder_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type AddFolderItemsCodes = codes.BadRequest_app_kind_mismatch | codes.Unauthenticated | codes.PaymentRequired_storage_quota_exceeded | codes.Forbidden_4fb691 | codes.NotFound_folder_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface RemoveFolderItemArgs {
   /** The id of the folder. */
@@ -3043,7 +3147,7 @@ export interface ListAuditLogArgs {
   limit?: number;
   /** The `next_cursor` of the previous page, valid for 24 hours with the same filters; leave it out for the first page. */
   cursor?: string;
-  /** Comma-separated list of: ads.account.created, ads.goals.created, ads.mapping.created, ads.mapping.updated, ads.mapping.deleted, ads.tracking.checked, ads.assets.generated, ads.campaign.pause_requested, ads.campaign.resume_requested, ads.campaign.update_requested, ads.campaign.delete_requested, ads.campaign.asset_accepted, ads.campaign.changed, ads.reconciled, ads.campaign.adopted, ads.ceilings.changed, ads.launch.requested, ads.launch.ended, app.created, app.updated, app.deleted, app.restored, app.shared, app.unshared, app.files_changed, app.auth_settings_changed, app.sign_up_dropped, app.published, app.unpublished, app_secret.created, app_secret.updated, app_secret.deleted, app_user.created, app_user.updated, app_user.deleted, app_user.token_created, app_user.signed_up, app_user.signed_in, app_user.sign_in_failed, app_user.signed_out, app_user.password_set, automation.created, automation.updated, automation.deleted, automation.disabled, automation.loop_stopped, connection.started, connection.connected, connection.failed, connection.scopes_changed, connection.disconnected, connection.removed, connection.expired, credits.granted, credits.mismatch, device_login.answered, entity_schema.created, entity_schema.updated, entity_schema.deleted, entity_schema.rule_dropped, folder.created, folder.updated, folder.deleted, folder.apps_added, folder.app_removed, invitation.created, invitation.resent, invitation.role_changed, invitation.cancelled, invitation.accepted, member.role_changed, member.blocked, member.unblocked, member.limit_changed, member.removed, operator.workspace_changed, record.purged, record.user_entity_written, record.written, repository.connected, repository.disconnected, scan.started, scan.finished, scan.finding_ignored, scan.finding_restored, scan.header_dismissed, scan.rls_fixed, session.launched, session.message_sent, session.cancel_requested, session.cancelled, session.completed, session.failed, test_flow.created, test_flow.updated, test_flow.delete_requested, test_flow.deleted, test_run.started, test_run.cancelled, token.created, token.renamed, token.revoked, user.deactivated, webhook.created, webhook.updated, webhook.deleted, webhook.secret_rotated, webhook.turned_on, webhook.turned_off, webhook.failing, webhook.redelivered, webhook.replayed, workflow.created, workflow.updated, workflow.archived, workflow.restored, workflow.toggled, workflow.run, workflow.run_cancelled, workflow.turned_off, workspace.billing_setup_started, workspace.created, workspace.updated, workspace.deleted, workspace.restored, workspace.imported, workspace.export_started, workspace.default_limit_changed, workspace.ownership_transferred, workspace_key.created, workspace_key.updated, workspace_key.revoked; an operation name followed by `.refused`, such as deleteApp.refused; or a prefix followed by `*`, such as app.*. */
+  /** Comma-separated list of: ads.account.created, ads.goals.created, ads.mapping.created, ads.mapping.updated, ads.mapping.deleted, ads.tracking.checked, ads.assets.generated, ads.campaign.pause_requested, ads.campaign.resume_requested, ads.campaign.update_requested, ads.campaign.delete_requested, ads.campaign.asset_accepted, ads.campaign.changed, ads.reconciled, ads.campaign.adopted, ads.ceilings.changed, ads.launch.requested, ads.launch.ended, app.created, app.updated, app.deleted, app.restored, app.revision_restored, app.shared, app.unshared, app.files_changed, app.auth_settings_changed, app.sign_up_dropped, app.preview_created, app.preview_deleted, app.published, app.unpublished, app_secret.created, app_secret.updated, app_secret.deleted, app_user.created, app_user.updated, app_user.deleted, app_user.token_created, app_user.signed_up, app_user.signed_in, app_user.sign_in_failed, app_user.signed_out, app_user.password_set, automation.created, automation.updated, automation.deleted, automation.disabled, automation.loop_stopped, connection.started, connection.connected, connection.failed, connection.scopes_changed, connection.disconnected, connection.removed, connection.expired, credits.granted, credits.mismatch, device_login.answered, entity_schema.created, entity_schema.updated, entity_schema.deleted, entity_schema.rule_dropped, folder.created, folder.updated, folder.deleted, folder.apps_added, folder.app_removed, invitation.created, invitation.resent, invitation.role_changed, invitation.cancelled, invitation.accepted, member.role_changed, member.blocked, member.unblocked, member.limit_changed, member.removed, operator.workspace_changed, record.purged, record.user_entity_written, record.written, repository.connected, repository.disconnected, scan.started, scan.finished, scan.finding_ignored, scan.finding_restored, scan.header_dismissed, scan.rls_fixed, session.launched, session.message_sent, session.cancel_requested, session.cancelled, session.completed, session.failed, test_flow.created, test_flow.updated, test_flow.delete_requested, test_flow.deleted, test_run.started, test_run.cancelled, token.created, token.renamed, token.revoked, user.deactivated, webhook.created, webhook.updated, webhook.deleted, webhook.secret_rotated, webhook.turned_on, webhook.turned_off, webhook.failing, webhook.redelivered, webhook.replayed, workflow.created, workflow.updated, workflow.archived, workflow.restored, workflow.toggled, workflow.run, workflow.run_cancelled, workflow.turned_off, workspace.billing_setup_started, workspace.created, workspace.updated, workspace.deleted, workspace.restored, workspace.imported, workspace.export_started, workspace.default_limit_changed, workspace.ownership_transferred, workspace_key.created, workspace_key.updated, workspace_key.revoked; an operation name followed by `.refused`, such as deleteApp.refused; or a prefix followed by `*`, such as app.*. */
   type?: string;
   /** Only entries whose actor had this e-mail address. */
   actor_email?: string;
@@ -3184,6 +3288,13 @@ export interface ResumeQueueArgs {
 }
 
 export type ResumeQueueCodes = codes.Unauthenticated | codes.Forbidden_470b0c | codes.NotFound_queue_not_found | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface ConsoleAssetArgs {
+  /** The rest of the address, which may contain slashes. */
+  rest: string;
+}
+
+export type ConsoleAssetCodes = codes.NotFound_route_not_found | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
 /** Every operation of the API. */
 export interface Operations {
@@ -3620,6 +3731,15 @@ export interface Operations {
   deleteAppFile(args: DeleteAppFileArgs, options?: CallOptions): Call<schemas.Success, DeleteAppFileCodes>;
 
   /**
+   * Download all files of an app as one archive.
+   *
+   * A gzipped tar file, or with `Accept: application/zip` a zip file. All files are those of one revision, which `X-App-Revision` names.
+   *
+   * Effect: read. `GET /api/apps/{app_id}/files/archive`
+   */
+  downloadAppFiles(args: DownloadAppFilesArgs, options?: CallOptions): Call<Uint8Array, DownloadAppFilesCodes> & Formats<'application/zip'>;
+
+  /**
    * List the revisions of an app, newest first.
    *
    * The last 200 revisions and those of 30 days are kept, at most 2,000. If the storage quota is full, the oldest beyond the last 20 are given up.
@@ -3636,6 +3756,15 @@ export interface Operations {
    * Effect: read. `GET /api/apps/{app_id}/revisions/{revision}`
    */
   getRevision(args: GetRevisionArgs, options?: CallOptions): Call<schemas.Revision, GetRevisionCodes>;
+
+  /**
+   * Restore the files, schemas and headers of an earlier revision as a new one.
+   *
+   * Nothing of the history is removed. Rules that would open data are restored only if `opens` names them; `dry_run` lists them. `X-Changed: false` means that nothing was changed. The published app stays as it is.
+   *
+   * Effect: change. `POST /api/apps/{app_id}/revisions/{revision}/restore`
+   */
+  restoreRevision(args: RestoreRevisionArgs, options?: CallOptions): Call<schemas.RevisionRestored, RestoreRevisionCodes>;
 
   /**
    * List the names of an app's secrets.
@@ -3741,6 +3870,22 @@ export interface Operations {
    * Effect: change. `PATCH /api/apps/{app_id}/security/settings`
    */
   setSecuritySettings(args: SetSecuritySettingsArgs, options?: CallOptions): Call<schemas.SecuritySettings, SetSecuritySettingsCodes>;
+
+  /**
+   * Show a revision of an app on a host of its own, for a day.
+   *
+   * For a look at an app before it is published. The pages read and change the app's live data. The newest 20 previews of an app are kept.
+   *
+   * Effect: change. `POST /api/apps/{app_id}/previews`
+   */
+  createPreview(args: CreatePreviewArgs, options?: CallOptions): Call<schemas.Preview, CreatePreviewCodes>;
+
+  /**
+   * End a preview; its address and its token stop working at once.
+   *
+   * Effect: remove. `DELETE /api/apps/{app_id}/previews/{preview_id}`
+   */
+  deletePreview(args: DeletePreviewArgs, options?: CallOptions): Call<schemas.Success, DeletePreviewCodes>;
 
   /**
    * Read an app's latest security scan without starting one.
@@ -3891,7 +4036,7 @@ export interface Operations {
    *
    * Effect: read. `GET /api/apps/{app_id}/testing-agent/evidence/{execution_id}/{file}`
    */
-  getTestEvidence(args: GetTestEvidenceArgs, options?: CallOptions): Call<Uint8Array, GetTestEvidenceCodes>;
+  getTestEvidence(args: GetTestEvidenceArgs, options?: CallOptions): Call<Uint8Array, GetTestEvidenceCodes> & Formats<'application/zip'>;
 
   /**
    * Read which repository an imported app is connected to.
@@ -4797,7 +4942,7 @@ export interface Operations {
   /**
    * Create a webhook on an agent, to be told when a message is added or completed.
    *
-   * Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again.
+   * Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again. Nothing is sent for a webhook with `mode: "pull"`: its deliveries wait until a program has read and acknowledged them.
    *
    * Effect: change. `POST /api/agents/{agent_id}/webhooks`
    */
@@ -4845,6 +4990,24 @@ export interface Operations {
   listAgentDeliveries(args: ListAgentDeliveriesArgs, options?: CallOptions): PagedCall<schemas.ListAgentDeliveriesResult, ListAgentDeliveriesCodes, schemas.ListAgentDeliveriesResult['items'][number]>;
 
   /**
+   * Follow the deliveries of a webhook of an agent as a stream of events, with what is signed.
+   *
+   * Begins after `after_seq`, or after `Last-Event-ID`. Without both it begins with the oldest delivery that is not acknowledged, if the webhook is a pull webhook, and otherwise with the next one. Ends after 30 minutes; to continue, send the last `id` that you received.
+   *
+   * Effect: read. `GET /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/stream`
+   */
+  streamAgentDeliveries(args: StreamAgentDeliveriesArgs, options?: CallOptions): StreamedCall<never, StreamAgentDeliveriesCodes, StreamAgentDeliveriesEvent>;
+
+  /**
+   * Acknowledge the deliveries of a pull webhook of an agent up to a number.
+   *
+   * They become `delivered`. Repeats have no further effect. A call acknowledges at most 100,000 deliveries, the oldest ones; repeat it until `acknowledged` is 0.
+   *
+   * Effect: change. `POST /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/ack`
+   */
+  ackAgentDeliveries(args: AckAgentDeliveriesArgs, options?: CallOptions): Call<schemas.DeliveriesAcknowledged, AckAgentDeliveriesCodes>;
+
+  /**
    * Read one delivery of a webhook of an agent, with its payload and its attempts.
    *
    * Effect: read. `GET /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/{delivery_id}`
@@ -4879,7 +5042,7 @@ export interface Operations {
   /**
    * Create a webhook on an app, to be told when a record changes.
    *
-   * Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again.
+   * Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again. Nothing is sent for a webhook with `mode: "pull"`: its deliveries wait until a program has read and acknowledged them.
    *
    * Effect: change. `POST /api/apps/{app_id}/webhooks`
    */
@@ -4925,6 +5088,24 @@ export interface Operations {
    * Effect: read. `GET /api/apps/{app_id}/webhooks/{webhook_id}/deliveries`
    */
   listAppDeliveries(args: ListAppDeliveriesArgs, options?: CallOptions): PagedCall<schemas.ListAppDeliveriesResult, ListAppDeliveriesCodes, schemas.ListAppDeliveriesResult['items'][number]>;
+
+  /**
+   * Follow the deliveries of a webhook of an app as a stream of events, with what is signed.
+   *
+   * Begins after `after_seq`, or after `Last-Event-ID`. Without both it begins with the oldest delivery that is not acknowledged, if the webhook is a pull webhook, and otherwise with the next one. Ends after 30 minutes; to continue, send the last `id` that you received.
+   *
+   * Effect: read. `GET /api/apps/{app_id}/webhooks/{webhook_id}/deliveries/stream`
+   */
+  streamAppDeliveries(args: StreamAppDeliveriesArgs, options?: CallOptions): StreamedCall<never, StreamAppDeliveriesCodes, StreamAppDeliveriesEvent>;
+
+  /**
+   * Acknowledge the deliveries of a pull webhook of an app up to a number.
+   *
+   * They become `delivered`. Repeats have no further effect. A call acknowledges at most 100,000 deliveries, the oldest ones; repeat it until `acknowledged` is 0.
+   *
+   * Effect: change. `POST /api/apps/{app_id}/webhooks/{webhook_id}/deliveries/ack`
+   */
+  ackAppDeliveries(args: AckAppDeliveriesArgs, options?: CallOptions): Call<schemas.DeliveriesAcknowledged, AckAppDeliveriesCodes>;
 
   /**
    * Read one delivery of a webhook of an app, with its payload and its attempts.
@@ -5463,6 +5644,15 @@ export interface Operations {
    * Effect: change. `POST /api/operator/queues/{queue}/resume`
    */
   resumeQueue(args: ResumeQueueArgs, options?: CallOptions): Call<schemas.QueuePause, ResumeQueueCodes>;
+
+  /**
+   * Read scripts, styles and other files of the console.
+   *
+   * Files below `assets/` have a hash of their content in their name, so they never change.
+   *
+   * Effect: read. `GET /console/{rest}`
+   */
+  consoleAsset(args: ConsoleAssetArgs, options?: CallOptions): Call<Uint8Array, ConsoleAssetCodes>;
 }
 
 /** The operations with a path parameter `app_id`, which is bound. */
@@ -5558,6 +5748,15 @@ export interface AppOperations {
   deleteAppFile(args: Omit<DeleteAppFileArgs, 'app_id'>, options?: CallOptions): Call<schemas.Success, DeleteAppFileCodes>;
 
   /**
+   * Download all files of an app as one archive.
+   *
+   * A gzipped tar file, or with `Accept: application/zip` a zip file. All files are those of one revision, which `X-App-Revision` names.
+   *
+   * Effect: read. `GET /api/apps/{app_id}/files/archive`
+   */
+  downloadAppFiles(args?: Omit<DownloadAppFilesArgs, 'app_id'>, options?: CallOptions): Call<Uint8Array, DownloadAppFilesCodes> & Formats<'application/zip'>;
+
+  /**
    * List the revisions of an app, newest first.
    *
    * The last 200 revisions and those of 30 days are kept, at most 2,000. If the storage quota is full, the oldest beyond the last 20 are given up.
@@ -5574,6 +5773,15 @@ export interface AppOperations {
    * Effect: read. `GET /api/apps/{app_id}/revisions/{revision}`
    */
   getRevision(args: Omit<GetRevisionArgs, 'app_id'>, options?: CallOptions): Call<schemas.Revision, GetRevisionCodes>;
+
+  /**
+   * Restore the files, schemas and headers of an earlier revision as a new one.
+   *
+   * Nothing of the history is removed. Rules that would open data are restored only if `opens` names them; `dry_run` lists them. `X-Changed: false` means that nothing was changed. The published app stays as it is.
+   *
+   * Effect: change. `POST /api/apps/{app_id}/revisions/{revision}/restore`
+   */
+  restoreRevision(args: Omit<RestoreRevisionArgs, 'app_id'>, options?: CallOptions): Call<schemas.RevisionRestored, RestoreRevisionCodes>;
 
   /**
    * List the names of an app's secrets.
@@ -5679,6 +5887,22 @@ export interface AppOperations {
    * Effect: change. `PATCH /api/apps/{app_id}/security/settings`
    */
   setSecuritySettings(args?: Omit<SetSecuritySettingsArgs, 'app_id'>, options?: CallOptions): Call<schemas.SecuritySettings, SetSecuritySettingsCodes>;
+
+  /**
+   * Show a revision of an app on a host of its own, for a day.
+   *
+   * For a look at an app before it is published. The pages read and change the app's live data. The newest 20 previews of an app are kept.
+   *
+   * Effect: change. `POST /api/apps/{app_id}/previews`
+   */
+  createPreview(args?: Omit<CreatePreviewArgs, 'app_id'>, options?: CallOptions): Call<schemas.Preview, CreatePreviewCodes>;
+
+  /**
+   * End a preview; its address and its token stop working at once.
+   *
+   * Effect: remove. `DELETE /api/apps/{app_id}/previews/{preview_id}`
+   */
+  deletePreview(args: Omit<DeletePreviewArgs, 'app_id'>, options?: CallOptions): Call<schemas.Success, DeletePreviewCodes>;
 
   /**
    * Read an app's latest security scan without starting one.
@@ -5829,7 +6053,7 @@ export interface AppOperations {
    *
    * Effect: read. `GET /api/apps/{app_id}/testing-agent/evidence/{execution_id}/{file}`
    */
-  getTestEvidence(args: Omit<GetTestEvidenceArgs, 'app_id'>, options?: CallOptions): Call<Uint8Array, GetTestEvidenceCodes>;
+  getTestEvidence(args: Omit<GetTestEvidenceArgs, 'app_id'>, options?: CallOptions): Call<Uint8Array, GetTestEvidenceCodes> & Formats<'application/zip'>;
 
   /**
    * Read which repository an imported app is connected to.
@@ -6604,7 +6828,7 @@ export interface AppOperations {
   /**
    * Create a webhook on an app, to be told when a record changes.
    *
-   * Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again.
+   * Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again. Nothing is sent for a webhook with `mode: "pull"`: its deliveries wait until a program has read and acknowledged them.
    *
    * Effect: change. `POST /api/apps/{app_id}/webhooks`
    */
@@ -6650,6 +6874,24 @@ export interface AppOperations {
    * Effect: read. `GET /api/apps/{app_id}/webhooks/{webhook_id}/deliveries`
    */
   listAppDeliveries(args: Omit<ListAppDeliveriesArgs, 'app_id'>, options?: CallOptions): PagedCall<schemas.ListAppDeliveriesResult, ListAppDeliveriesCodes, schemas.ListAppDeliveriesResult['items'][number]>;
+
+  /**
+   * Follow the deliveries of a webhook of an app as a stream of events, with what is signed.
+   *
+   * Begins after `after_seq`, or after `Last-Event-ID`. Without both it begins with the oldest delivery that is not acknowledged, if the webhook is a pull webhook, and otherwise with the next one. Ends after 30 minutes; to continue, send the last `id` that you received.
+   *
+   * Effect: read. `GET /api/apps/{app_id}/webhooks/{webhook_id}/deliveries/stream`
+   */
+  streamAppDeliveries(args: Omit<StreamAppDeliveriesArgs, 'app_id'>, options?: CallOptions): StreamedCall<never, StreamAppDeliveriesCodes, StreamAppDeliveriesEvent>;
+
+  /**
+   * Acknowledge the deliveries of a pull webhook of an app up to a number.
+   *
+   * They become `delivered`. Repeats have no further effect. A call acknowledges at most 100,000 deliveries, the oldest ones; repeat it until `acknowledged` is 0.
+   *
+   * Effect: change. `POST /api/apps/{app_id}/webhooks/{webhook_id}/deliveries/ack`
+   */
+  ackAppDeliveries(args: Omit<AckAppDeliveriesArgs, 'app_id'>, options?: CallOptions): Call<schemas.DeliveriesAcknowledged, AckAppDeliveriesCodes>;
 
   /**
    * Read one delivery of a webhook of an app, with its payload and its attempts.
@@ -6902,7 +7144,7 @@ export interface AgentOperations {
   /**
    * Create a webhook on an agent, to be told when a message is added or completed.
    *
-   * Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again.
+   * Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again. Nothing is sent for a webhook with `mode: "pull"`: its deliveries wait until a program has read and acknowledged them.
    *
    * Effect: change. `POST /api/agents/{agent_id}/webhooks`
    */
@@ -6948,6 +7190,24 @@ export interface AgentOperations {
    * Effect: read. `GET /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries`
    */
   listAgentDeliveries(args: Omit<ListAgentDeliveriesArgs, 'agent_id'>, options?: CallOptions): PagedCall<schemas.ListAgentDeliveriesResult, ListAgentDeliveriesCodes, schemas.ListAgentDeliveriesResult['items'][number]>;
+
+  /**
+   * Follow the deliveries of a webhook of an agent as a stream of events, with what is signed.
+   *
+   * Begins after `after_seq`, or after `Last-Event-ID`. Without both it begins with the oldest delivery that is not acknowledged, if the webhook is a pull webhook, and otherwise with the next one. Ends after 30 minutes; to continue, send the last `id` that you received.
+   *
+   * Effect: read. `GET /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/stream`
+   */
+  streamAgentDeliveries(args: Omit<StreamAgentDeliveriesArgs, 'agent_id'>, options?: CallOptions): StreamedCall<never, StreamAgentDeliveriesCodes, StreamAgentDeliveriesEvent>;
+
+  /**
+   * Acknowledge the deliveries of a pull webhook of an agent up to a number.
+   *
+   * They become `delivered`. Repeats have no further effect. A call acknowledges at most 100,000 deliveries, the oldest ones; repeat it until `acknowledged` is 0.
+   *
+   * Effect: change. `POST /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/ack`
+   */
+  ackAgentDeliveries(args: Omit<AckAgentDeliveriesArgs, 'agent_id'>, options?: CallOptions): Call<schemas.DeliveriesAcknowledged, AckAgentDeliveriesCodes>;
 
   /**
    * Read one delivery of a webhook of an agent, with its payload and its attempts.

@@ -21,6 +21,16 @@ export interface AcceptedInvitation {
   workspace: WorkspaceOfUser;
 }
 
+export interface AckAgentDeliveriesBody {
+  /** All deliveries up to this number, inclusive, are acknowledged. */
+  up_to_sequence: number;
+}
+
+export interface AckAppDeliveriesBody {
+  /** All deliveries up to this number, inclusive, are acknowledged. */
+  up_to_sequence: number;
+}
+
 export interface AddFolderItemsBody {
   /** The apps or agents to add to the folder; those that the caller can't reach are ignored. */
   app_ids: string[];
@@ -448,7 +458,9 @@ export interface AppUserToken {
 export interface AppWebhook {
   /** The id of the webhook. */
   id: string;
-  /** The public https URL to which deliveries are sent. */
+  /** `push`: deliveries are sent to `target_url`. `pull`: deliveries wait until a program reads them from their stream and acknowledges them. */
+  mode: 'push' | 'pull';
+  /** The public https URL to which deliveries are sent. Of a pull webhook: the address of the stream of its deliveries. */
   target_url: string;
   /** The types of events that the webhook receives. */
   events: ('entity.created' | 'entity.updated' | 'entity.deleted')[];
@@ -458,13 +470,13 @@ export interface AppWebhook {
   description: string | null;
   /** Whether deliveries are signed. */
   has_secret: boolean;
-  /** When the last attempt was made, successful or not; null before the first. Tests do not count. */
+  /** When the last attempt was made, successful or not; null before the first. Tests do not count. Of a pull webhook: when it was last read. */
   last_trigger_time: string | null;
   /** The error of the last attempt; null after a success and before the first attempt. */
   last_error: WebhookError | null;
   /** The number of failed deliveries since the last success; at 20, the webhook is turned off. */
   consecutive_failures: number;
-  /** When the webhook was turned off, for example after 20 failed deliveries in a row; null while it is on. */
+  /** When the webhook was turned off, for example after 20 failed deliveries in a row, or because nobody read it for 30 days; null while it is on. */
   disabled_at: string | null;
   /** The time of creation. */
   created_date: string;
@@ -1078,8 +1090,10 @@ export interface CreateAgentBody {
 }
 
 export interface CreateAgentWebhookBody {
-  /** The public https URL to which deliveries are sent. */
-  target_url: string;
+  /** `push`: deliveries are sent to `target_url`. `pull`: deliveries wait until a program reads them from their stream and acknowledges them. */
+  mode?: 'push' | 'pull' | null;
+  /** The public https URL to which deliveries are sent. Required, except for a pull webhook, which has none. */
+  target_url?: string | null;
   /** A note about the webhook. */
   description?: string | null;
   /** Whether to create a secret with which deliveries are signed; true by default. */
@@ -1123,8 +1137,10 @@ export interface CreateAppUserTokenBody {
 }
 
 export interface CreateAppWebhookBody {
-  /** The public https URL to which deliveries are sent. */
-  target_url: string;
+  /** `push`: deliveries are sent to `target_url`. `pull`: deliveries wait until a program reads them from their stream and acknowledges them. */
+  mode?: 'push' | 'pull' | null;
+  /** The public https URL to which deliveries are sent. Required, except for a pull webhook, which has none. */
+  target_url?: string | null;
   /** A note about the webhook. */
   description?: string | null;
   /** Whether to create a secret with which deliveries are signed; true by default. */
@@ -1202,6 +1218,13 @@ export interface CreateFolderBody {
   icon?: string | null;
   /** The id of the folder that contains this one; null if it is at the top level. */
   parent_folder_id?: string | null;
+}
+
+export interface CreatePreviewBody {
+  /** The revision to show, which must be kept. If omitted, the preview follows the app, and always shows its present revision. */
+  revision?: number | null;
+  /** The id of the user of the app as whom the preview is signed in for an hour. If omitted, nobody is signed in. */
+  app_user_id?: string | null;
 }
 
 export type CreateRecordBody = Record<string, unknown>;
@@ -1417,6 +1440,16 @@ export interface DeletedWorkspace {
   success: true;
   /** When the workspace is deleted for good; until then an operator can restore it. */
   purge_at: string;
+}
+
+export interface DeliveriesAcknowledged {
+  /** How many deliveries were not acknowledged before, and are now. */
+  acknowledged: number;
+}
+
+export interface DeliveryStreamReady {
+  /** The number of the first delivery of the stream. If it is not the next one after yours, those in between are no longer in the log. */
+  from_sequence: number;
 }
 
 export interface DependencyVulnerability {
@@ -1784,11 +1817,13 @@ export interface Export {
   export_id: string;
   /** The state of the export; `failed` after three failed attempts. */
   state: 'queued' | 'running' | 'ready' | 'failed';
+  /** The number of the attempt: 0 while the export is queued. An attempt that fails, or whose worker crashes, is followed by another one, which starts over. */
+  attempt: number;
   /** The URL of the archive; null unless `state` is `ready`. */
   url: string | null;
   /** When the archive is removed, seven days after it was written; null until the export has finished. */
   expires_at: string | null;
-  /** The number of rows in each table. */
+  /** The number of rows in each table; while `state` is `running`, those that have been read so far. */
   counts: Record<string, number>;
 }
 
@@ -3025,6 +3060,32 @@ export interface PollDeviceLoginBody {
   device_code: string;
 }
 
+export interface Preview {
+  /** The id of the preview. */
+  id: string;
+  /** The address of the preview. Whoever has it can open the preview. Only the first response contains it. */
+  url: string | null;
+  /** The revision that the preview shows, at first if it follows the app. */
+  revision: number;
+  /** Whether the preview always shows the app's present revision. */
+  follows: boolean;
+  /** As whom the preview is signed in. Null if nobody is, and always null if `sandboxed` is true. */
+  signed_in_as: PreviewUser | null;
+  /** Whether browsers run the pages in a sandbox, where they reach no data, because the installation has no domain for apps. */
+  sandboxed: boolean;
+  /** When the preview ends, a day after its creation. */
+  expires_at: string;
+}
+
+export interface PreviewUser {
+  /** The id of the user. */
+  app_user_id: string;
+  /** The e-mail address of the user. */
+  email: string;
+  /** When the user is signed out, an hour after the creation. */
+  expires_at: string;
+}
+
 export interface PublishAppBody {
   /** The id of an earlier deployment to make live again. If omitted, the current files are published. */
   deployment_id?: string | null;
@@ -3419,6 +3480,22 @@ export interface ResetPasswordBody {
   new_password: string;
 }
 
+export interface RestoreRevisionBody {
+  /** What to restore: everything unless it is named. */
+  parts?: ('files' | 'entities' | 'headers')[] | null;
+  /** Whether only to say what would change; false by default. */
+  dry_run?: boolean | null;
+  /** The revision of the app that you last read. If it is no longer the current one, the request fails with 409. */
+  expected_revision?: number | null;
+  /** What you agree to open: the entities and operations of `impact.newly_open` of a dry run. Otherwise, the request fails with 409. */
+  opens?: ({
+    /** The name of the entity. */
+    entity: string;
+    /** The operation; `fields` stands for the rules of the fields. */
+    operation: 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields';
+  })[] | null;
+}
+
 export interface ResumeQueueBody {
   /** Only rows of this owner; all rows of the queue if left out. */
   owner?: string | null;
@@ -3522,6 +3599,68 @@ export interface RevisionHeaderChange {
   before: Record<string, string | null>;
   /** The headers afterwards. */
   after: Record<string, string | null>;
+}
+
+export interface RevisionImpact {
+  /** What the restored rules let callers do that was refused before. */
+  newly_open: RevisionNewlyOpened[];
+  /** The entities that the restored revision did not have and that stay, because they have records or are used by an automation, a workflow or a conversion mapping. */
+  kept_entities: string[];
+}
+
+export interface RevisionNewlyOpened {
+  /** The name of the entity. */
+  entity: string;
+  /** The operation; `fields` stands for the rules of the fields. */
+  operation: 'create' | 'read' | 'update' | 'delete' | 'update_check' | 'fields';
+  /** Whom the rule lets in; null if undecided. */
+  principal: 'anonymous' | 'any_user' | 'creator' | 'some_user' | null;
+  /** The rule in effect; null if there is none. */
+  before: unknown;
+  /** The rule of the restored revision; null if it had none. */
+  after: unknown;
+  /** A record that the rule opens. */
+  example: Record<string, unknown> | null;
+}
+
+export interface RevisionRestored {
+  /** The new revision of the app, or the current one if nothing was changed. */
+  revision: number;
+  /** The revision that was restored. */
+  restored_revision: number;
+  /** What was changed, or would be. */
+  changes: RevisionRestoredChanges;
+  /** What to know before restoring. */
+  impact: RevisionImpact;
+  /** What is not part of a revision and stays as it is. */
+  left_out: ('records' | 'secrets' | 'users' | 'settings')[];
+}
+
+export interface RevisionRestoredChanges {
+  /** The paths of the files that differ. */
+  files: RevisionRestoredFiles;
+  /** The entities whose schemas differ. */
+  entities: RevisionRestoredEntities;
+  /** Whether the security headers differ. */
+  headers: boolean;
+}
+
+export interface RevisionRestoredEntities {
+  /** The entities that did not exist before. */
+  created: string[];
+  /** The entities whose schemas changed. */
+  updated: string[];
+  /** The entities that the restored revision did not have. */
+  deleted: string[];
+}
+
+export interface RevisionRestoredFiles {
+  /** The files that did not exist before. */
+  created: string[];
+  /** The files whose content changed. */
+  updated: string[];
+  /** The files that the restored revision did not have. */
+  deleted: string[];
 }
 
 export interface RlsProof {
@@ -3855,6 +3994,8 @@ export interface ServerInfo {
   beta: true;
   /** Whether the provider of each feature is configured. */
   features: ServerFeatures;
+  /** What the builder chat can be asked for if a stand-in for a language model is configured: first the app, then changes of it. Empty with a real model. */
+  stand_in_requests: string[];
 }
 
 export interface SessionAsset {
@@ -4137,6 +4278,31 @@ export interface Storage {
   answers_bytes: number;
   /** The bytes of the delivery logs of webhooks, and of what they deliver. */
   deliveries_bytes: number;
+  /** The bytes of runs of workflows and automations, with the steps of workflows and the explanations of failed runs. */
+  runs_bytes: number;
+  /** The bytes of conversations: with agents, their memories, and with the builder chat. */
+  conversations_bytes: number;
+  /** The bytes of coding sessions: their messages, steps and logs. */
+  sessions_bytes: number;
+  /** The bytes of browser tests and security scans, and of their reports. */
+  reports_bytes: number;
+  /** The bytes of campaigns and their changes. */
+  ads_bytes: number;
+  /** The bytes of the credit ledger and of reservations. */
+  ledger_bytes: number;
+  /** The bytes of the audit log, whose entries are never refused. */
+  audit_bytes: number;
+  /** The bytes of what is set up: apps and their revisions, schemas, users, secrets, workflows, automations, webhooks, tests, folders and credentials. */
+  settings_bytes: number;
+}
+
+export interface StreamedWebhookDelivery {
+  /** The delivery as the log has it. */
+  delivery: WebhookDelivery;
+  /** The headers of a request with this delivery, signed when the event was sent. */
+  headers: Record<string, string>;
+  /** The body of the request, byte for byte what the headers sign. */
+  body: string;
 }
 
 export interface Success {
@@ -4394,7 +4560,7 @@ export interface UpdateAgentBody {
 }
 
 export interface UpdateAgentWebhookBody {
-  /** The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. */
+  /** The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. A pull webhook has none. */
   target_url?: string | null;
   /** A note about the webhook; null removes it. */
   description?: string | null;
@@ -4439,7 +4605,7 @@ export interface UpdateAppUserBody {
 }
 
 export interface UpdateAppWebhookBody {
-  /** The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. */
+  /** The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. A pull webhook has none. */
   target_url?: string | null;
   /** A note about the webhook; null removes it. */
   description?: string | null;
@@ -4634,7 +4800,9 @@ export interface VerifiedAuditLog {
 export interface Webhook {
   /** The id of the webhook. */
   id: string;
-  /** The public https URL to which deliveries are sent. */
+  /** `push`: deliveries are sent to `target_url`. `pull`: deliveries wait until a program reads them from their stream and acknowledges them. */
+  mode: 'push' | 'pull';
+  /** The public https URL to which deliveries are sent. Of a pull webhook: the address of the stream of its deliveries. */
   target_url: string;
   /** The types of events that the webhook receives. */
   events: ('message.created' | 'message.completed')[];
@@ -4642,13 +4810,13 @@ export interface Webhook {
   description: string | null;
   /** Whether deliveries are signed. */
   has_secret: boolean;
-  /** When the last attempt was made, successful or not; null before the first. Tests do not count. */
+  /** When the last attempt was made, successful or not; null before the first. Tests do not count. Of a pull webhook: when it was last read. */
   last_trigger_time: string | null;
   /** The error of the last attempt; null after a success and before the first attempt. */
   last_error: WebhookError | null;
   /** The number of failed deliveries since the last success; at 20, the webhook is turned off. */
   consecutive_failures: number;
-  /** When the webhook was turned off, for example after 20 failed deliveries in a row; null while it is on. */
+  /** When the webhook was turned off, for example after 20 failed deliveries in a row, or because nobody read it for 30 days; null while it is on. */
   disabled_at: string | null;
   /** The time of creation. */
   created_date: string;
@@ -4686,7 +4854,7 @@ export interface WebhookDelivery {
   event_type: string;
   /** The number of the delivery within its webhook, from 1, without gaps, in the order of events. */
   sequence: number;
-  /** The status of the delivery: for example `failed` after eight attempts, `held` or `missed` while the webhook is off. */
+  /** The status of the delivery: for example `failed` after eight attempts, `held` or `missed` while the webhook is off. Of a pull webhook: `pending` until it is acknowledged, then `delivered`. */
   status: 'pending' | 'delivering' | 'delivered' | 'failed' | 'held' | 'missed' | 'expired';
   /** The total number of attempts, including those by redelivery and replay. */
   attempts_made: number;
@@ -4694,7 +4862,7 @@ export interface WebhookDelivery {
   next_attempt_at: string | null;
   /** When the delivery was queued. */
   created_date: string;
-  /** When the last successful attempt was made; null if none has succeeded. */
+  /** When the last successful attempt was made, or when the delivery was acknowledged; null before. */
   delivered_at: string | null;
   /** The HTTP status of the response to the last attempt; null if there was no response or no attempt yet. */
   last_status_code: number | null;
@@ -4711,7 +4879,7 @@ export interface WebhookDeliveryInFull {
   event_type: string;
   /** The number of the delivery within its webhook, from 1, without gaps, in the order of events. */
   sequence: number;
-  /** The status of the delivery: for example `failed` after eight attempts, `held` or `missed` while the webhook is off. */
+  /** The status of the delivery: for example `failed` after eight attempts, `held` or `missed` while the webhook is off. Of a pull webhook: `pending` until it is acknowledged, then `delivered`. */
   status: 'pending' | 'delivering' | 'delivered' | 'failed' | 'held' | 'missed' | 'expired';
   /** The total number of attempts, including those by redelivery and replay. */
   attempts_made: number;
@@ -4719,7 +4887,7 @@ export interface WebhookDeliveryInFull {
   next_attempt_at: string | null;
   /** When the delivery was queued. */
   created_date: string;
-  /** When the last successful attempt was made; null if none has succeeded. */
+  /** When the last successful attempt was made, or when the delivery was acknowledged; null before. */
   delivered_at: string | null;
   /** The HTTP status of the response to the last attempt; null if there was no response or no attempt yet. */
   last_status_code: number | null;

@@ -64,8 +64,10 @@ export const table: Readonly<Record<string, string>> = {
   getAppFile: 'GET /api/apps/{app_id}/files/content s r',
   putAppFile: 'PUT /api/apps/{app_id}/files/content s b q=path',
   deleteAppFile: 'DELETE /api/apps/{app_id}/files/content s d',
+  downloadAppFiles: 'GET /api/apps/{app_id}/files/archive s r y',
   listRevisions: 'GET /api/apps/{app_id}/revisions s r p=items',
   getRevision: 'GET /api/apps/{app_id}/revisions/{revision} s r',
+  restoreRevision: 'POST /api/apps/{app_id}/revisions/{revision}/restore s b',
   listAppSecrets: 'GET /api/apps/{app_id}/secrets s r p=items',
   putAppSecret: 'PUT /api/apps/{app_id}/secrets/{secret_name} s b',
   deleteAppSecret: 'DELETE /api/apps/{app_id}/secrets/{secret_name} s d',
@@ -79,6 +81,8 @@ export const table: Readonly<Record<string, string>> = {
   listDeployments: 'GET /api/apps/{app_id}/deployments s r p=items',
   getSecuritySettings: 'GET /api/apps/{app_id}/security/settings s r',
   setSecuritySettings: 'PATCH /api/apps/{app_id}/security/settings k i b',
+  createPreview: 'POST /api/apps/{app_id}/previews k i b',
+  deletePreview: 'DELETE /api/apps/{app_id}/previews/{preview_id} s d',
   getSecurityScan: 'GET /api/apps/{app_id}/security/scan s r',
   runSecurityScan: 'POST /api/apps/{app_id}/security/scan k i',
   ignoreFinding: 'POST /api/apps/{app_id}/security/scan/ignore s b',
@@ -215,6 +219,8 @@ export const table: Readonly<Record<string, string>> = {
   deleteAgentWebhook: 'DELETE /api/agents/{agent_id}/webhooks/{webhook_id} s d',
   testAgentWebhook: 'POST /api/agents/{agent_id}/webhooks/{webhook_id}/test l h=10',
   listAgentDeliveries: 'GET /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries s r p=items',
+  streamAgentDeliveries: 'GET /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/stream s r h=1800 e',
+  ackAgentDeliveries: 'POST /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/ack s b',
   getAgentDelivery: 'GET /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/{delivery_id} s r',
   redeliverAgentDelivery: 'POST /api/agents/{agent_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver k i',
   replayAgentWebhook: 'POST /api/agents/{agent_id}/webhooks/{webhook_id}/replay k i b',
@@ -225,6 +231,8 @@ export const table: Readonly<Record<string, string>> = {
   deleteAppWebhook: 'DELETE /api/apps/{app_id}/webhooks/{webhook_id} s d',
   testAppWebhook: 'POST /api/apps/{app_id}/webhooks/{webhook_id}/test l h=10',
   listAppDeliveries: 'GET /api/apps/{app_id}/webhooks/{webhook_id}/deliveries s r p=items',
+  streamAppDeliveries: 'GET /api/apps/{app_id}/webhooks/{webhook_id}/deliveries/stream s r h=1800 e',
+  ackAppDeliveries: 'POST /api/apps/{app_id}/webhooks/{webhook_id}/deliveries/ack s b',
   getAppDelivery: 'GET /api/apps/{app_id}/webhooks/{webhook_id}/deliveries/{delivery_id} s r',
   redeliverAppDelivery: 'POST /api/apps/{app_id}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver k i',
   replayAppWebhook: 'POST /api/apps/{app_id}/webhooks/{webhook_id}/replay k i b',
@@ -291,6 +299,7 @@ export const table: Readonly<Record<string, string>> = {
   cancelQueueRows: 'POST /api/operator/queues/{queue}/cancel s b',
   pauseQueue: 'POST /api/operator/queues/{queue}/pause l b',
   resumeQueue: 'POST /api/operator/queues/{queue}/resume s b',
+  consoleAsset: 'GET /console/{rest} s r y u',
 };
 
 /** The events after which a stream ends: always, or if a field of the data has one of the values. */
@@ -299,11 +308,14 @@ export const lastEvents: Readonly<Record<string, Readonly<Record<string, true | 
   followChat: {  },
   streamSession: { state: {'state':['completed','failed','cancelled']} },
   sendAgentMessage: { 'message.completed': true },
+  streamAgentDeliveries: {  },
+  streamAppDeliveries: {  },
   getRun: { 'run.completed': true, 'run.failed': true, 'run.cancelled': true },
 };
 
 /** The headers of single operations that become notes, with the type of their value. */
 export const noteHeaders: Readonly<Record<string, readonly [name: string, type: 'string' | 'number']>> = {
+  'x-app-revision': ['appRevision', 'number'],
   'x-date-range': ['dateRange', 'string'],
   'x-explanation-source': ['explanationSource', 'string'],
   'x-failure-class': ['failureClass', 'string'],
