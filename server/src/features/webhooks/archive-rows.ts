@@ -5,7 +5,7 @@ import { ArchiveError } from '../../kit/archive/archive-error.ts';
 import { type ArchiveTable, counter, mayReferTo, newRowId, owner, refersTo, time } from '../../kit/archive/columns.ts';
 import type { Row } from '../../kit/archive/read-archive.ts';
 import { list, oneOf, text, urlText } from '../../kit/http/shapes.ts';
-import { entityNames, LastError, type Scope, webhookEvents } from './contract.ts';
+import { entityNames, LastError, noTarget, type Scope, webhookEvents, webhookModes } from './contract.ts';
 import { maxWebhooks } from './webhook.ts';
 
 const allEvents = [...webhookEvents.agent, ...webhookEvents.app] as const;
@@ -17,7 +17,8 @@ export const webhookArchiveTables: Readonly<Record<string, ArchiveTable>> = {
       id: newRowId,
       app_id: refersTo('apps'),
       scope: oneOf('agent', 'app'),
-      target_url: urlText,
+      mode: oneOf(...webhookModes).default('push'), // older archives have none
+      target_url: z.union([urlText, z.literal(noTarget)]),
       events: list(oneOf(...allEvents), 1, allEvents.length),
       entity_names: entityNames.nullable(),
       description: text(0, 500).nullable(),
@@ -41,5 +42,7 @@ function checkWebhook(row: Row): Row {
   const known: readonly string[] = webhookEvents[row.scope as Scope];
   if (!(row.events as string[]).every((event) => known.includes(event)))
     throw new ArchiveError(`events must be one of ${known.join(', ')}`);
+  if ((row.mode === 'pull') !== (row.target_url === noTarget))
+    throw new ArchiveError(`target_url must be ${noTarget} of pull webhooks, and only of these`);
   return row;
 }

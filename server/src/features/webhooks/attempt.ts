@@ -33,31 +33,37 @@ export interface AttemptDeps {
 const timeoutMs = 10_000;
 const maxResponseBytes = 512;
 
+type SigningWebhook = Pick<WebhookRow, 'id' | 'secret' | 'previous_secret' | 'previous_secret_expires_at'>;
+
+/** The headers of an attempt that is made now, with its signatures. */
+export const toDeliveryHeaders = (
+  signer: Signer,
+  webhook: SigningWebhook,
+  { delivery_id, event_type, sequence, attempt, body }: DeliveryRequest,
+  now: Date,
+): Record<string, string> => ({
+  'content-type': 'application/json',
+  'user-agent': 'Plinth-Webhooks/1',
+  'x-service-event': event_type,
+  'x-service-delivery': delivery_id,
+  'x-service-attempt': String(attempt),
+  ...(sequence !== undefined && { 'x-service-sequence': String(sequence) }),
+  ...signer.headersFor(webhook, delivery_id, body, now),
+});
+
 export async function sendAttempt(
   { outbound, signer }: AttemptDeps,
-  webhook: Pick<
-    WebhookRow,
-    'id' | 'workspace_id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_secret_expires_at'
-  >,
+  webhook: SigningWebhook & Pick<WebhookRow, 'workspace_id' | 'target_url'>,
   request: DeliveryRequest,
   now: Date,
   signal?: AbortSignal,
 ): Promise<DeliveryAttempt> {
-  const { delivery_id, event_type, sequence, attempt, body } = request;
   const outcome = await outbound.send({
     owner: webhook.workspace_id,
     method: 'POST',
     url: webhook.target_url,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'Plinth-Webhooks/1',
-      'x-service-event': event_type,
-      'x-service-delivery': delivery_id,
-      'x-service-attempt': String(attempt),
-      ...(sequence !== undefined && { 'x-service-sequence': String(sequence) }),
-      ...signer.headersFor(webhook, delivery_id, body, now),
-    },
-    body,
+    headers: toDeliveryHeaders(signer, webhook, request, now),
+    body: request.body,
     maxBodyBytes: maxResponseBytes,
     timeoutMs,
     signal,

@@ -6,6 +6,7 @@ import type { Mail } from '../../gateways/mail/index.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
+import { transaction } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
@@ -16,6 +17,7 @@ import { concurrencyKeyOf } from './fan-out.ts';
 import { type AttemptSummary, applyAttempts, type HealthUpdate, turnOffThreshold } from './health.ts';
 import { secretLocation } from './signing.ts';
 import {
+  type DeliveryTarget,
   failDelivery,
   holdDeliveries,
   type LoadedDelivery,
@@ -25,7 +27,7 @@ import {
 import { deletedLogsDueInMs, removeDeletedLogs, removeOldDeliveries } from './store/removal.ts';
 import { listSecretsUnderOldKeys, removeExpiredSecrets, saveRewrapped } from './store/secrets.ts';
 import { insertWarnings, type Warning } from './store/warnings.ts';
-import { lockWebhooks, recordSuccesses, resyncDueInMs, saveHealth } from './store/webhooks.ts';
+import { lockWebhooks, recordSuccesses, resyncDueInMs, saveHealth, turnOffUnreadWebhooks } from './store/webhooks.ts';
 import { resyncNext } from './webhook.ts';
 
 interface WebhookAttempt extends AttemptSummary {
@@ -64,6 +66,7 @@ export const deliveryQueueOf = (deps: DeliveryDeps): Queue<LoadedDelivery> => ({
   async run(delivery, { now, signal }) {
     const { target, body } = delivery;
     if (target === undefined) return {};
+    if (target.mode === 'pull') return { columns: columnsOf(delivery) }; // queued by the release before; stays pending
     if (target.app_deleted) return { runAgainInMs: 60 * minuteMs }; // until the app is restored or purged
     if (target.disabled_at !== null) return { runAgainInMs: 0, record: (db) => holdIfOff(db, target.id) };
     const concurrency_key = concurrencyKeyOf(target);
@@ -135,23 +138,45 @@ const byTime = (results: readonly WebhookAttempt[]): WebhookAttempt[] =>
 
 /** Writes an audit entry for each warning, and queues mails to the app's owner and the workspace's owner and admins. */
 async function warn(db: Db, webhook: WebhookRow, { warnings }: HealthUpdate, mail: Mail, now: Date): Promise<void> {
-  const { workspace_id, id: webhook_id, app_id } = webhook;
   for (const consecutive_failures of warnings) {
     const type = consecutive_failures < turnOffThreshold ? 'webhook.failing' : 'webhook.turned_off';
-    const target = { kind: 'webhook', id: webhook_id };
-    await auditService(db, workspace_id, { type, target, app_id, after: { consecutive_failures } }, now);
-    if (!mail.configured) continue;
-    const emails = await listResponsibleEmails(db, { workspace_id }, app_id);
-    const warning = (email: string): Warning => ({
-      id: newId(),
-      workspace_id,
-      webhook_id,
-      email,
-      consecutive_failures,
-    });
-    await insertWarnings(db, emails.map(warning), now);
+    await writeWarning(db, webhook, { type, after: { consecutive_failures } }, mail, now);
   }
 }
+
+interface Notice {
+  readonly type: 'webhook.failing' | 'webhook.turned_off';
+  readonly after: { readonly consecutive_failures: number } | { readonly last_read_at: Date | null };
+}
+
+async function writeWarning(db: Db, webhook: WebhookRow, { type, after }: Notice, mail: Mail, now: Date) {
+  const { workspace_id, id: webhook_id, app_id } = webhook;
+  await auditService(db, workspace_id, { type, target: { kind: 'webhook', id: webhook_id }, app_id, after }, now);
+  if (!mail.configured) return;
+  const emails = await listResponsibleEmails(db, { workspace_id }, app_id);
+  const consecutive_failures = 'consecutive_failures' in after ? after.consecutive_failures : 0;
+  const warning = (email: string): Warning => ({
+    id: newId(),
+    workspace_id,
+    webhook_id,
+    email,
+    consecutive_failures,
+  });
+  await insertWarnings(db, emails.map(warning), now);
+}
+
+const unreadMs = 30 * 24 * 60 * minuteMs;
+
+/** Turns off pull webhooks that nobody reads any more, because what waits for their readers is stored. */
+const turnOffUnread = (db: Db, mail: Mail, now: Date): Promise<number> =>
+  transaction(db, async (db) => {
+    const webhooks = await turnOffUnreadWebhooks(db, { since: new Date(now.getTime() - unreadMs), limit: 100 }, now);
+    for (const webhook of webhooks) {
+      const after = { last_read_at: webhook.last_trigger_time };
+      await writeWarning(db, webhook, { type: 'webhook.turned_off', after }, mail, now);
+    }
+    return webhooks.length;
+  });
 
 export const warningQueue = ({ mail, baseUrl }: { mail: Mail; baseUrl: string }): Queue<Warning & QueueRow> => ({
   name: 'webhook_warnings',
@@ -164,17 +189,25 @@ export const warningQueue = ({ mail, baseUrl }: { mail: Mail; baseUrl: string })
   async run({ email, webhook_id, consecutive_failures }, { db }) {
     const target = (await listTargets(db, [webhook_id])).get(webhook_id);
     if (target === undefined) return {};
-    const { host } = new URL(target.target_url); // the path and query may contain a secret
-    const isOff = consecutive_failures >= turnOffThreshold;
+    const { subject, text, endpoint } = describeWarning(target, consecutive_failures);
     const sent = await mail.send({
       to: email,
-      subject: isOff ? `A webhook to ${host} was turned off` : `A webhook to ${host} is failing`,
-      text: `${isOff ? turnedOffText : failingText(consecutive_failures)}\n\nWebhook: ${webhook_id}\nEndpoint: ${host}\nInstallation: ${baseUrl}\n`,
+      subject,
+      text: `${text}\n\nWebhook: ${webhook_id}\n${endpoint}Installation: ${baseUrl}\n`,
     });
     if (sent === 'failed') throw new Error('mail server did not accept the warning');
     return {};
   },
 });
+
+function describeWarning({ mode, target_url }: DeliveryTarget, failures: number) {
+  if (mode === 'pull') return { subject: 'A pull webhook was turned off', text: unreadText, endpoint: '' };
+  const { host } = new URL(target_url); // the path and query may contain a secret
+  const endpoint = `Endpoint: ${host}\n`;
+  return failures < turnOffThreshold
+    ? { subject: `A webhook to ${host} is failing`, text: failingText(failures), endpoint }
+    : { subject: `A webhook to ${host} was turned off`, text: turnedOffText, endpoint };
+}
 
 const failingText = (failures: number): string =>
   `This webhook's last ${failures} deliveries failed. After ${turnOffThreshold} consecutive failures, the webhook is turned off. Its delivery log shows the error for each attempt.`;
@@ -185,19 +218,27 @@ What to do:
 2. Turn the webhook back on by updating it with {"enabled": true}. Held deliveries are then sent.
 3. Replay the webhook to send the missed deliveries.`;
 
+const unreadText = `Nobody has read this pull webhook for 30 days, so it was turned off. New events are kept as missed deliveries for 30 days, and older deliveries that nobody acknowledged have expired.
+
+What to do:
+1. If nothing reads this webhook any more, delete it. That frees what its deliveries take of the workspace's storage.
+2. Otherwise turn it back on by updating it with {"enabled": true}, and start its reader. What is still in the log is read then.`;
+
 export interface WebhookJobDeps {
+  readonly mail: Mail;
   readonly wake: Pick<WakeUps, 'notify'>;
   readonly secrets: Secrets;
   readonly masterKeyId: string;
 }
 
-export const webhookJobs = ({ wake, secrets, masterKeyId }: WebhookJobDeps): Job[] => [
+export const webhookJobs = ({ mail, wake, secrets, masterKeyId }: WebhookJobDeps): Job[] => [
   {
     name: 'resync webhooks turned on or off',
     everyMs: 1_000,
     dueInMs: resyncDueInMs,
     run: (db, now) => resyncNext(db, wake, now),
   },
+  { name: 'turn off unread webhooks', everyMs: 60 * minuteMs, run: (db, now) => turnOffUnread(db, mail, now) },
   { name: 'remove expired webhook secrets', everyMs: 60_000, run: removeExpiredSecrets },
   {
     name: 'remove logs of deleted webhooks',

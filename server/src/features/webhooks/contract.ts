@@ -30,6 +30,8 @@ export const webhookEvents = {
 } as const;
 export type Scope = keyof typeof webhookEvents;
 
+export const webhookModes = ['push', 'pull'] as const;
+
 const errorTypeField = described(
   z.string().nullable(),
   'Why there was no response, such as `timeout` or `dns_error`; null if there was a response, see `status_code`.',
@@ -45,6 +47,9 @@ export const LastError = answer('WebhookError', {
 });
 export type LastError = z.input<typeof LastError>;
 
+const modeText =
+  '`push`: deliveries are sent to `target_url`. `pull`: deliveries wait until a program reads them from their stream and acknowledges them.';
+
 const commonFields = {
   description: described(
     z.string().nullable(),
@@ -54,7 +59,7 @@ const commonFields = {
   has_secret: described(z.boolean(), 'Whether deliveries are signed.'),
   last_trigger_time: described(
     timestamp.nullable(),
-    'When the last attempt was made, successful or not; null before the first. Tests do not count.',
+    'When the last attempt was made, successful or not; null before the first. Tests do not count. Of a pull webhook: when it was last read.',
     '2026-11-15T09:30:00.000Z',
   ),
   last_error: described(
@@ -68,7 +73,7 @@ const commonFields = {
   ),
   disabled_at: described(
     timestamp.nullable(),
-    'When the webhook was turned off, for example after 20 failed deliveries in a row; null while it is on.',
+    'When the webhook was turned off, for example after 20 failed deliveries in a row, or because nobody read it for 30 days; null while it is on.',
     null,
   ),
   created_date: createdDate,
@@ -81,12 +86,13 @@ const commonFields = {
 };
 
 const targetUrlText = [
-  'The public https URL to which deliveries are sent.',
+  'The public https URL to which deliveries are sent. Of a pull webhook: the address of the stream of its deliveries.',
   'https://hooks.example.com/plinth',
 ] as const;
 
 export const Webhook = answer('Webhook', {
   id: described(id, 'The id of the webhook.', '0198c203-41ce-7395-8a6b-e7f20d9c5b38'),
+  mode: described(oneOf(...webhookModes), modeText),
   target_url: described(z.string(), ...targetUrlText),
   events: described(z.array(oneOf(...webhookEvents.agent)), 'The types of events that the webhook receives.', [
     'message.completed',
@@ -96,6 +102,7 @@ export const Webhook = answer('Webhook', {
 
 export const AppWebhook = answer('AppWebhook', {
   id: described(id, 'The id of the webhook.', '0198c203-41ce-7395-8a6b-e7f20d9c5b38'),
+  mode: described(oneOf(...webhookModes), modeText),
   target_url: described(z.string(), ...targetUrlText),
   events: described(z.array(oneOf(...webhookEvents.app)), 'The types of events that the webhook receives.', [
     'entity.created',
@@ -113,7 +120,12 @@ const eventList = <const Names extends readonly [string, ...string[]]>(names: Na
   list(oneOf(...names), 1, 100).transform((events) => [...new Set(events)] as string[]);
 
 const newFields = {
-  target_url: described(urlText, ...targetUrlText),
+  mode: described(oneOf(...webhookModes).default('push'), modeText),
+  target_url: described(
+    optional(urlText),
+    'The public https URL to which deliveries are sent. Required, except for a pull webhook, which has none.',
+    'https://hooks.example.com/plinth',
+  ),
   description: described(
     optional(text(0, 500)),
     'A note about the webhook.',
@@ -127,7 +139,7 @@ const newFields = {
 const changeFields = {
   target_url: described(
     optional(urlText),
-    'The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on.',
+    'The public https URL to which deliveries are sent, including waiting ones; changing it does not turn the webhook on. A pull webhook has none.',
     'https://hooks.example.com/plinth',
   ),
   description: described(
@@ -146,6 +158,14 @@ const changeFields = {
 };
 export const entityNames = list(text(1, 64), 1, 100);
 
+/** A push webhook has an address to send to, and a pull webhook has none. */
+function checkMode({ mode, target_url }: { mode: string; target_url?: string | undefined }, context: z.RefinementCtx) {
+  const refuse = (type: string, message: string) =>
+    context.addIssue({ code: 'custom', path: ['target_url'], params: { type }, message });
+  if (mode === 'push' && target_url === undefined) refuse('missing', 'is required unless `mode` is `pull`');
+  if (mode === 'pull' && target_url !== undefined) refuse('value_error', 'must not be sent if `mode` is `pull`');
+}
+
 export const NewWebhook = body({
   ...newFields,
   events: described(
@@ -153,7 +173,7 @@ export const NewWebhook = body({
     'The types of events that the webhook receives; repeated names are merged.',
     ['message.completed'],
   ),
-});
+}).superRefine(checkMode);
 export const NewAppWebhook = body({
   ...newFields,
   events: described(
@@ -164,7 +184,7 @@ export const NewAppWebhook = body({
   entity_names: described(clearable(entityNames), 'The entities whose events the webhook receives; null means all.', [
     'Order',
   ]),
-});
+}).superRefine(checkMode);
 export type NewWebhook = z.output<typeof NewWebhook> & Partial<z.output<typeof NewAppWebhook>>;
 
 export const WebhookChange = body({
@@ -193,6 +213,8 @@ export interface WebhookRow {
   readonly id: string;
   readonly app_id: string;
   readonly scope: Scope;
+  readonly mode: (typeof webhookModes)[number];
+  /** Of a pull webhook: `noTarget`. */
   readonly target_url: string;
   readonly events: string[];
   readonly entity_names: string[] | null;
@@ -212,6 +234,9 @@ export interface WebhookRow {
   readonly updated_date: Date;
 }
 
+/** The stored `target_url` of pull webhooks, to which nothing is sent. */
+export const noTarget = 'pull:';
+
 export function webhookFromJson(json: JsonRow<WebhookRow>): WebhookRow {
   const toDate = (time: string | null) => (time === null ? null : new Date(time));
   return {
@@ -225,11 +250,15 @@ export function webhookFromJson(json: JsonRow<WebhookRow>): WebhookRow {
   };
 }
 
+const toTargetUrl = ({ mode, target_url, scope, app_id, id }: WebhookRow, baseUrl: string): string =>
+  mode === 'push' ? target_url : `${baseUrl}/api/${scope}s/${app_id}/webhooks/${id}/deliveries/stream`;
+
 /** `secret` is the plain-text secret, which is passed only for the one response that shows it. */
-export const presentWebhook = (webhook: WebhookRow, secret?: string): z.input<typeof Webhook> =>
+export const presentWebhook = (webhook: WebhookRow, baseUrl: string, secret?: string): z.input<typeof Webhook> =>
   ({
     id: webhook.id,
-    target_url: webhook.target_url,
+    mode: webhook.mode,
+    target_url: toTargetUrl(webhook, baseUrl),
     events: webhook.events,
     ...(webhook.scope === 'app' && { entity_names: webhook.entity_names }),
     description: webhook.description,
@@ -250,11 +279,14 @@ export const MemberWebhook = answer('MemberWebhook', {
   webhook: described(z.union([Webhook, AppWebhook]), 'The webhook, without its secret.'),
 });
 
-export const presentMemberWebhook = (row: WebhookRow & { app_name: string }): z.input<typeof MemberWebhook> => ({
+export const presentMemberWebhook = (
+  row: WebhookRow & { app_name: string },
+  baseUrl: string,
+): z.input<typeof MemberWebhook> => ({
   scope: row.scope,
   app_id: row.app_id,
   app_name: row.app_name,
-  webhook: presentWebhook(row),
+  webhook: presentWebhook(row, baseUrl),
 });
 
 export const MemberWebhookQuery = query({ ...pageQuery });
@@ -305,7 +337,7 @@ const deliveryFields = {
   ),
   status: described(
     oneOf(...deliveryStatuses),
-    'The status of the delivery: for example `failed` after eight attempts, `held` or `missed` while the webhook is off.',
+    'The status of the delivery: for example `failed` after eight attempts, `held` or `missed` while the webhook is off. Of a pull webhook: `pending` until it is acknowledged, then `delivered`.',
   ),
   attempts_made: described(count, 'The total number of attempts, including those by redelivery and replay.', 1),
   next_attempt_at: described(
@@ -316,7 +348,7 @@ const deliveryFields = {
   created_date: described(timestamp, 'When the delivery was queued.', '2026-11-15T09:30:00.000Z'),
   delivered_at: described(
     timestamp.nullable(),
-    'When the last successful attempt was made; null if none has succeeded.',
+    'When the last successful attempt was made, or when the delivery was acknowledged; null before.',
     '2026-11-15T09:30:00.000Z',
   ),
   last_status_code: described(
@@ -393,6 +425,50 @@ export type DeliveryQuery = z.output<typeof DeliveryQuery>;
 export const AgentDeliveryQuery = query({
   ...DeliveryQuery.shape,
   event_type: described(z.string().optional(), 'Only deliveries of events of this type.', 'message.completed'),
+});
+
+// ---- streams of deliveries
+
+export const DeliveryStreamQuery = query({
+  after_seq: described(
+    sequence.optional(),
+    'The stream begins with the delivery after this number. `Last-Event-ID` takes precedence.',
+    117,
+  ),
+});
+
+export const DeliveryStreamReady = answer('DeliveryStreamReady', {
+  from_sequence: described(
+    count,
+    'The number of the first delivery of the stream. If it is not the next one after yours, those in between are no longer in the log.',
+    118,
+  ),
+});
+
+export const StreamedDelivery = answer('StreamedWebhookDelivery', {
+  delivery: described(Delivery, 'The delivery as the log has it.'),
+  headers: described(
+    z.record(z.string(), z.string()),
+    'The headers of a request with this delivery, signed when the event was sent.',
+    { 'webhook-id': '0198c204-0d7f-76b8-9c14-3be58a2f70d1', 'x-service-sequence': '118' },
+  ),
+  body: described(
+    z.string(),
+    'The body of the request, byte for byte what the headers sign.',
+    '{"id":"0198c204-0d5e-7ad2-b861-08f4c7e93a5b","type":"entity.created"}',
+  ),
+});
+
+export const Acknowledgement = body({
+  up_to_sequence: described(
+    integer(0, Number.MAX_SAFE_INTEGER),
+    'All deliveries up to this number, inclusive, are acknowledged.',
+    118,
+  ),
+});
+
+export const Acknowledged = answer('DeliveriesAcknowledged', {
+  acknowledged: described(count, 'How many deliveries were not acknowledged before, and are now.', 2),
 });
 
 export const Redelivered = answer('Redelivered', {

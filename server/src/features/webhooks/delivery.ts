@@ -9,6 +9,7 @@ import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { DeliveryAttempt } from './attempt.ts';
 import type { DeliveryRow, Replay, WebhookRow } from './contract.ts';
+import { webhookIsPull } from './pull.ts';
 import { queueRedelivery, queueReplay } from './store/delivery-queue.ts';
 import { lockWebhook, saveWebhook } from './store/webhooks.ts';
 
@@ -125,7 +126,9 @@ const webhookOff = () =>
   new Problem('conflict', 'webhook_off', 'The webhook is off. Turn it on first by updating it with {"enabled": true}.');
 
 /** Locks the webhook, so it can't be turned off until the transaction ends. */
-async function lockEnabledWebhook(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
+async function lockSendingWebhook(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
+  if (webhook.mode === 'pull')
+    throw webhookIsPull('Nothing is sent to a pull webhook. Read its stream again with a smaller `after_seq`.');
   const locked = await lockWebhook(db, webhook);
   if (locked === undefined) throw notFound('webhook_not_found');
   if (locked.disabled_at !== null) throw webhookOff();
@@ -135,7 +138,7 @@ async function lockEnabledWebhook(db: Db, webhook: WebhookRow): Promise<WebhookR
 export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRow }, wake: Notifier, now: Date) =>
   transaction(db, async (db) => {
     const { webhook, delivery, app } = access;
-    await lockEnabledWebhook(db, webhook);
+    await lockSendingWebhook(db, webhook);
     if (!(await queueRedelivery(db, delivery)))
       throw new Problem(
         'conflict',
@@ -156,7 +159,7 @@ const replayIntervalMs = 100;
  */
 export const replay = (db: Db, access: WebhookAccess, filter: Replay, wake: Notifier, now: Date) =>
   transaction(db, async (db) => {
-    const webhook = await lockEnabledWebhook(db, access.webhook);
+    const webhook = await lockSendingWebhook(db, access.webhook);
     const startAt = new Date(Math.max(now.getTime(), webhook.replay_until?.getTime() ?? 0));
     const queued = await queueReplay(db, webhook, filter, startAt, replayIntervalMs);
     const answer = { queued: queued.length, first_seq: queued[0] ?? null, last_seq: queued.at(-1) ?? null };

@@ -13,8 +13,15 @@ import { afterCommit } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import { type WebhookRow, webhookEvents } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
+import { toStreamTopic } from './pull.ts';
 import { type DeliveryTarget, type LoadedDelivery, readTargetsWithCommit } from './store/delivery-queue.ts';
-import { insertDeliveries, type NewDelivery, type SubscribedWebhook, selectSubscribed } from './store/fan-out.ts';
+import {
+  insertDeliveries,
+  isSending,
+  type NewDelivery,
+  type SubscribedWebhook,
+  selectSubscribed,
+} from './store/fan-out.ts';
 
 type WebhookEvent = Event<MessageEvent | RecordEvent>;
 
@@ -55,7 +62,11 @@ export const listenForDeliveries = (wake: Pick<WakeUps, 'notify'>) =>
       const { deliveries, bodies } = fanOut(events, rows);
       if (deliveries.length === 0) return;
       await insertDeliveries(db, bodies, deliveries, now);
-      const due = deliveries.filter(({ webhook }) => webhook.disabled_at === null).map(({ webhook }) => webhook.id);
+      const pulled = new Set(
+        deliveries.filter(({ webhook }) => webhook.mode === 'pull').map(({ webhook }) => webhook.id),
+      );
+      for (const id of pulled) afterCommit(db, () => wake.notify(toStreamTopic(id)));
+      const due = deliveries.filter(({ webhook }) => isSending(webhook)).map(({ webhook }) => webhook.id);
       if (due.length === 0) return;
       const queue = queues.get(deliveryQueue);
       if (queue === undefined) return afterCommit(db, () => wake.notify(deliveryQueue));

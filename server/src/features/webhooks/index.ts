@@ -1,5 +1,4 @@
 // The entry point of webhooks, which send agents' and apps' events to endpoints and log every delivery.
-import type { Mail } from '../../gateways/mail/index.ts';
 import type { Metrics } from '../../kit/metrics.ts';
 import { deliveryQueueOf, type WebhookJobDeps, warningQueue, webhookJobs } from './background.ts';
 import { listenForDeliveries } from './fan-out.ts';
@@ -9,8 +8,7 @@ import { pauseWebhooksOf } from './webhook.ts';
 
 export { webhookArchiveTables } from './archive-rows.ts';
 
-type WebhookFeatureDeps = Omit<WebhookDeps, 'signer'> &
-  WebhookJobDeps & { readonly mail: Mail; readonly baseUrl: string; readonly metrics: Metrics };
+type WebhookFeatureDeps = Omit<WebhookDeps, 'signer'> & WebhookJobDeps & { readonly metrics: Metrics };
 
 export function webhooks({ metrics, ...external }: WebhookFeatureDeps) {
   const deps = {

@@ -1,4 +1,4 @@
-// The HTTP contract for webhooks: ten operations for agent webhooks, the same ten for app webhooks, and the list
+// The HTTP contract for webhooks: twelve operations for agent webhooks, the same twelve for app webhooks, and the list
 // of webhooks that a member created.
 
 import { z } from 'zod';
@@ -14,16 +14,21 @@ import { type Route, route } from '../../core/auth/route.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { checkTarget, type TargetRules } from '../../kit/http/check-url.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
-import { items, Success } from '../../kit/http/shapes.ts';
+import { eventMedia } from '../../kit/http/operation.ts';
+import { items, ProblemBody, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { AttemptDeps } from './attempt.ts';
 import {
+  Acknowledged,
+  Acknowledgement,
   AgentDeliveryQuery,
   AppWebhook,
   AppWebhookChange,
   Delivery,
   DeliveryDetail,
   DeliveryQuery,
+  DeliveryStreamQuery,
+  DeliveryStreamReady,
   MemberWebhook,
   MemberWebhookQuery,
   NewAppWebhook,
@@ -35,6 +40,7 @@ import {
   Replay,
   Replayed,
   type Scope,
+  StreamedDelivery,
   Webhook,
   WebhookChange,
   type WebhookRow,
@@ -42,11 +48,15 @@ import {
   webhookFromJson,
 } from './contract.ts';
 import { redeliver, replay } from './delivery.ts';
-import { findDelivery, getBody, listDeliveries } from './store/deliveries.ts';
+import { acknowledge } from './pull.ts';
+import { getBody } from './store/bodies.ts';
+import { findDelivery, listDeliveries } from './store/deliveries.ts';
 import { findWebhookCreator, listWebhooks, listWebhooksOf } from './store/webhooks.ts';
+import { type StreamDeps, streamDeliveries, streamSeconds } from './stream.ts';
 import { changeWebhook, createWebhook, deleteWebhook, testWebhook } from './webhook.ts';
 
-export interface WebhookDeps extends AttemptDeps, TargetRules {
+export interface WebhookDeps extends AttemptDeps, TargetRules, StreamDeps {
+  readonly baseUrl: string;
   readonly cursors: Cursors;
   readonly secrets: Secrets;
   readonly wake: Pick<WakeUps, 'notify'>;
@@ -101,10 +111,10 @@ const appVariant: Variant = {
 
 export const webhookRoutes = (deps: WebhookDeps): Route[] => [
   ...[agentVariant, appVariant].flatMap((variant) => [...crudRoutes(variant, deps), ...deliveryRoutes(variant, deps)]),
-  memberWebhooksRoute(deps.cursors),
+  memberWebhooksRoute(deps),
 ];
 
-const memberWebhooksRoute = (cursors: Cursors): Route =>
+const memberWebhooksRoute = ({ cursors, baseUrl }: WebhookDeps): Route =>
   route({
     name: 'listMemberWebhooks',
     method: 'GET',
@@ -129,7 +139,8 @@ const memberWebhooksRoute = (cursors: Cursors): Route =>
       const binding = ['listMemberWebhooks', access.member.id, access.caller.credential_id];
       const after = cursors.open(query.cursor, binding, now);
       const rows = await listWebhooksOf(db, access, access.member.id, query.limit, after);
-      return cursors.page(rows, query.limit, binding, now, presentMemberWebhook, (row) => [row.id]);
+      const present = (row: (typeof rows)[number]) => presentMemberWebhook(row, baseUrl);
+      return cursors.page(rows, query.limit, binding, now, present, (row) => [row.id]);
     },
   });
 
@@ -142,6 +153,7 @@ const webhookGuard = ({ guard, scope }: Variant) =>
 
 const notFound = { status: 404, code: 'webhook_not_found' } as const;
 const webhookOff = { status: 409, code: 'webhook_off' } as const;
+const webhookIsPull = { status: 409, code: 'webhook_is_pull' } as const;
 const writeLimit = perMinute(20, 'caller', { group: 'hook' });
 
 const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
@@ -155,7 +167,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     limit: perMinute(100, 'caller'),
     answers: { 200: z.array(variant.shapes.webhook) },
     handle: async ({ db, access }) =>
-      (await listWebhooks(db, access, variant.scope)).map((webhook) => presentWebhook(webhook)),
+      (await listWebhooks(db, access, variant.scope)).map((webhook) => presentWebhook(webhook, deps.baseUrl)),
   }),
   route({
     name: `create${variant.noun}Webhook`,
@@ -163,11 +175,12 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     path: variant.base,
     summary: `Create a webhook on ${variant.owner}, to be told when ${variant.change}`,
     description:
-      'Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again.',
+      'Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again. Nothing is sent for a webhook with `mode: "pull"`: its deliveries wait until a program has read and acknowledged them.',
     credentials: writeCredentials,
     access: variant.guard,
     plan: variant.plan,
     limit: writeLimit,
+    stores: 1_500,
     work: 'outside',
     idempotency: 'optional',
     secretFields: ['secret'],
@@ -176,8 +189,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     answers: { 200: variant.shapes.webhook },
     refusals: [{ status: 409, code: 'limit_reached' }],
     precheck: ({ body }) => checkTarget(deps, body.target_url, ['body', 'target_url']),
-    handle: ({ db, access, body, now }) =>
-      createWebhook(db, deps.secrets, access, { scope: variant.scope, input: body }, now),
+    handle: ({ db, access, body, now }) => createWebhook(db, deps, access, { scope: variant.scope, input: body }, now),
   }),
   route({
     name: `get${variant.noun}Webhook`,
@@ -188,7 +200,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     access: webhookGuard(variant),
     limit: perMinute(100, 'caller'),
     answers: { 200: variant.shapes.webhook },
-    handle: ({ access }) => presentWebhook(access.webhook),
+    handle: ({ access }) => presentWebhook(access.webhook, deps.baseUrl),
   }),
   route({
     name: `update${variant.noun}Webhook`,
@@ -208,9 +220,9 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     idempotency: 'optional',
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: variant.shapes.webhook },
-    refusals: [notFound],
+    refusals: [notFound, webhookIsPull],
     precheck: ({ body }) => checkTarget(deps, body.target_url, ['body', 'target_url']),
-    handle: ({ db, access, body, now }) => changeWebhook(db, access, body, deps, now),
+    handle: ({ db, access, body, now }) => changeWebhook(db, deps, access, body, now),
   }),
   route({
     name: `delete${variant.noun}Webhook`,
@@ -236,12 +248,25 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     access: webhookGuard(variant),
     plan: variant.plan,
     limit: perMinute(10, 'caller'),
+    stores: 1_500,
     work: 'outside',
     audits: 'nothing',
     answers: { 200: WebhookTest },
+    refusals: [webhookIsPull],
     handle: ({ access, now }) => testWebhook(access, deps, now),
   }),
 ];
+
+const deliveryStream = eventMedia(
+  'The deliveries of the webhook',
+  'Server-sent events, listed in `x-events`. The `id` of a `delivery` is its sequence number. `ready` comes first and says with which number the stream begins. `delivery.changed` is sent when one of the newest 200 deliveries changes, and has no `id`; after reconnecting, read the list. `error` means that the caller may no longer read it.',
+  {
+    ready: { data: DeliveryStreamReady },
+    delivery: { data: StreamedDelivery },
+    'delivery.changed': { data: Delivery },
+    error: { data: ProblemBody, last: true },
+  },
+);
 
 const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
   route({
@@ -271,6 +296,47 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     },
   }),
   route({
+    name: `stream${variant.noun}Deliveries`,
+    method: 'GET',
+    path: `${variant.base}/{webhook_id}/deliveries/stream`,
+    summary: `Follow the deliveries of a webhook of ${variant.owner} as a stream of events, with what is signed`,
+    description:
+      'Begins after `after_seq`, or after `Last-Event-ID`. Without both it begins with the oldest delivery that is not acknowledged, if the webhook is a pull webhook, and otherwise with the next one. Ends after 30 minutes; to continue, send the last `id` that you received.',
+    credentials: writeCredentials,
+    access: webhookGuard(variant),
+    limit: perMinute(60, 'caller'),
+    work: 'outside',
+    heldSeconds: streamSeconds,
+    query: DeliveryStreamQuery,
+    answers: { 200: deliveryStream },
+    refusals: [{ status: 429, code: 'too_many_streams' }],
+    handle: ({ db, access, query, headers, held, now }) =>
+      streamDeliveries(db, deps, access, {
+        after: query.after_seq,
+        lastEventId: headers['last-event-id'],
+        held,
+        now,
+      }),
+  }),
+  route({
+    name: `ack${variant.noun}Deliveries`,
+    method: 'POST',
+    path: `${variant.base}/{webhook_id}/deliveries/ack`,
+    summary: `Acknowledge the deliveries of a pull webhook of ${variant.owner} up to a number`,
+    description:
+      'They become `delivered`. Repeats have no further effect. A call acknowledges at most 100,000 deliveries, the oldest ones; repeat it until `acknowledged` is 0.',
+    credentials: writeCredentials,
+    access: webhookGuard(variant),
+    limit: perMinute(300, 'caller'),
+    work: 'slow',
+    repeat: 'safe',
+    body: Acknowledgement,
+    audits: 'nothing',
+    answers: { 200: Acknowledged },
+    refusals: [{ status: 409, code: 'webhook_is_push' }],
+    handle: ({ db, access, body, now }) => acknowledge(db, access, body, deps.wake, now),
+  }),
+  route({
     name: `get${variant.noun}Delivery`,
     method: 'GET',
     path: `${variant.base}/{webhook_id}/deliveries/{delivery_id}`,
@@ -296,10 +362,11 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     access: nestedResource(webhookGuard(variant), 'delivery', findDelivery),
     plan: variant.plan,
     limit: perMinute(60, 'caller'),
+    stores: 1_000,
     idempotency: 'optional',
     audits: ['webhook.redelivered'],
     answers: { 200: Redelivered },
-    refusals: [notFound, webhookOff, { status: 409, code: 'delivery_in_progress' }],
+    refusals: [notFound, webhookOff, webhookIsPull, { status: 409, code: 'delivery_in_progress' }],
     handle: ({ db, access, now }) => redeliver(db, access, deps.wake, now),
   }),
   route({
@@ -314,12 +381,13 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     access: webhookGuard(variant),
     plan: variant.plan,
     limit: perMinute(6, 'caller'),
+    stores: 1_000,
     work: 'slow',
     idempotency: 'optional',
     body: Replay,
     audits: ['webhook.replayed'],
     answers: { 200: Replayed },
-    refusals: [notFound, webhookOff],
+    refusals: [notFound, webhookOff, webhookIsPull],
     handle: ({ db, access, body, now }) => replay(db, access, body, deps.wake, now),
   }),
 ];

@@ -13,6 +13,7 @@ import type { Db } from '../../tables.ts';
 import { type AttemptDeps, sendAttempt } from './attempt.ts';
 import {
   type NewWebhook,
+  noTarget,
   presentWebhook,
   type Scope,
   type WebhookChange,
@@ -20,6 +21,7 @@ import {
   webhookEvents,
 } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
+import { webhookIsPull } from './pull.ts';
 import { newSecret, overlapMs, secretLocation } from './signing.ts';
 import { countDeliveries } from './store/deliveries.ts';
 import { holdDeliveries, resumeDeliveries } from './store/delivery-queue.ts';
@@ -37,9 +39,14 @@ export type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
 
 export const maxWebhooks = 20;
 
+interface WebhookDeps {
+  readonly secrets: Secrets;
+  readonly baseUrl: string;
+}
+
 export function createWebhook(
   db: Db,
-  secrets: Secrets,
+  { secrets, baseUrl }: WebhookDeps,
   access: AppAccess,
   { scope, input }: { readonly scope: Scope; readonly input: NewWebhook },
   now: Date,
@@ -60,7 +67,8 @@ export function createWebhook(
       id,
       app_id: app.id,
       scope,
-      target_url: input.target_url,
+      mode: input.mode,
+      target_url: input.target_url ?? noTarget,
       events: input.events,
       entity_names: input.entity_names ?? null,
       description: input.description ?? null,
@@ -80,21 +88,23 @@ export function createWebhook(
     await insertWebhook(db, webhook);
     const target = { kind: 'webhook', id };
     await audit(db, access, { type: 'webhook.created', target, app_id: app.id, after: auditedFields(webhook) }, now);
-    return presentWebhook(webhook, secret);
+    return presentWebhook(webhook, baseUrl, secret);
   });
 }
 
 /** Applies either the whole body or nothing. Omitted fields keep their value. */
 export function changeWebhook(
   db: Db,
+  { secrets, baseUrl, wake }: WebhookDeps & { readonly wake: Pick<WakeUps, 'notify'> },
   access: WebhookAccess,
   input: WebhookChange,
-  { secrets, wake }: { secrets: Secrets; wake: Pick<WakeUps, 'notify'> },
   now: Date,
 ) {
   return transaction(db, async (db) => {
     const before = await lockWebhook(db, access.webhook);
     if (before === undefined) throw notFound('webhook_not_found');
+    if (input.target_url !== undefined && before.mode === 'pull')
+      throw webhookIsPull('A pull webhook sends nothing, so it has no URL to change. Create a push webhook instead.');
     const secret = input.signing === 'rotate' ? newSecret() : undefined;
     const change = {
       ...settingsChange(input, before),
@@ -103,7 +113,7 @@ export function changeWebhook(
     };
     if (Object.keys(change).length === 0) {
       const headers = input.enabled ? await countWaiting(db, before, now) : {};
-      return withNotes(presentWebhook(before), { changed: false, headers });
+      return withNotes(presentWebhook(before, baseUrl), { changed: false, headers });
     }
     const saved = { ...change, updated_date: now };
     await saveWebhook(db, before, saved);
@@ -115,7 +125,7 @@ export function changeWebhook(
     ];
     for (const type of auditTypes(input, before))
       await audit(db, access, { type, target, app_id: webhook.app_id, before: was, after: is }, now);
-    const shown = presentWebhook(webhook, secret);
+    const shown = presentWebhook(webhook, baseUrl, secret);
     if (input.enabled === undefined) return shown;
     const headers = input.enabled ? await countWaiting(db, webhook, now) : {};
     await resyncDeliveries(db, webhook, now);
@@ -233,8 +243,9 @@ function openOrNull({ id, secret }: WebhookRow, secrets: Secrets): string | null
 }
 
 /** The fields recorded in the audit log, which never include the secret. */
-const auditedFields = ({ target_url, events, entity_names, description, disabled_at, secret }: WebhookRow) => ({
-  target_url,
+const auditedFields = ({ mode, target_url, events, entity_names, description, disabled_at, secret }: WebhookRow) => ({
+  mode,
+  ...(mode === 'push' && { target_url }),
   events,
   entity_names,
   description,
@@ -255,6 +266,8 @@ export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
 
 /** Sends one sample event immediately, even while the webhook is off. The webhook itself does not change. */
 export async function testWebhook({ webhook }: WebhookAccess, deps: AttemptDeps, now: Date) {
+  if (webhook.mode === 'pull')
+    throw webhookIsPull('Nothing is sent to a pull webhook. To test its reader, cause an event that it receives.');
   const delivery_id = newId();
   const event_type = webhook.scope === 'agent' ? 'message.completed' : (webhook.events[0] ?? webhookEvents.app[0]);
   const body = JSON.stringify(sampleEvent(webhook, event_type, now));

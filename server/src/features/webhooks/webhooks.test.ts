@@ -34,6 +34,7 @@ describe('createAgentWebhook', () => {
     expect(got.status).toBe(200);
     expect(Object.keys(got.body)).toEqual([
       'id',
+      'mode',
       'target_url',
       'events',
       'description',

@@ -6,7 +6,7 @@ import type { Db } from '../../../tables.ts';
 import { type DeliveryQuery, type DeliveryRow, type WebhookRow, webhookEvents } from '../contract.ts';
 import type { WebhookKey } from './webhooks.ts';
 
-const listedColumns = [
+export const listedColumns = [
   'id',
   'workspace_id',
   'webhook_id',
@@ -34,6 +34,8 @@ export async function listDeliveries(db: Db, webhook: WebhookRow, query: Deliver
     .limit(query.limit + 1);
   if (query.status === 'delivering')
     rows = rows.where('id', 'in', selectDeliveries(db, webhook).where(isRunning).select('id').offset(0));
+  else if (query.status === 'pending' && webhook.mode === 'pull')
+    rows = rows.where('status', '=', 'pending').where('due_at', 'is', null); // uses the index on unread rows
   else if (query.status === 'pending')
     rows = rows.where('due_at', 'is not', null).where('claimed_slot', 'is', null); // uses the index on queued rows
   else if (query.status !== undefined) rows = rows.where('status', '=', query.status).where((is) => is.not(isRunning));
@@ -50,14 +52,6 @@ export async function listDeliveries(db: Db, webhook: WebhookRow, query: Deliver
 
 export const findDelivery = (db: Db, { webhook }: { webhook: WebhookKey }, id: string) =>
   selectDeliveries(db, webhook).where('id', '=', idOrNull(id)).selectAll().$castTo<DeliveryRow>().executeTakeFirst();
-
-export const getBody = (db: Db, { workspace_id, event_id }: DeliveryRow) =>
-  db
-    .selectFrom('webhook_bodies')
-    .where('workspace_id', '=', workspace_id)
-    .where('event_id', '=', event_id)
-    .select('body')
-    .executeTakeFirstOrThrow();
 
 export async function countDeliveries(
   db: Db,

@@ -15,7 +15,8 @@
 //   claimed, returns 200; completed          delivered  -         -             3              3
 //
 // If the delivery had been held for more than 7 days, resumeDeliveries would have set `expired`. If the eighth
-// scheduled attempt fails, completing it sets `failed`. Redelivering the row in line 4 (queueRedelivery) saves its
+// scheduled attempt fails, completing it sets `failed`. A pull webhook's deliveries are `pending` without `due_at`, so
+// they are never queued (store/stream.ts). Redelivering the row in line 4 (queueRedelivery) saves its
 // schedule in `resume_at`:
 //
 //   queueRedelivery at 12:01:00              pending    12:01:00  -             2              2   resume_at 12:05:20
@@ -26,6 +27,7 @@ import { prepared } from '../../../kit/db/database.ts';
 import { sendTogether, sendWithCommitForRows } from '../../../kit/db/send.ts';
 import type { Db } from '../../../tables.ts';
 import type { DeliveryRow, Replay, WebhookRow } from '../contract.ts';
+import { queryBodies } from './bodies.ts';
 import { findFirstSequenceSince } from './deliveries.ts';
 import type { WebhookKey } from './webhooks.ts';
 
@@ -34,7 +36,14 @@ import type { WebhookKey } from './webhooks.ts';
 /** The webhook's columns that an attempt needs. `app_deleted` is true while the app is in the trash. */
 export type DeliveryTarget = Pick<
   WebhookRow,
-  'workspace_id' | 'id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_secret_expires_at' | 'disabled_at'
+  | 'workspace_id'
+  | 'id'
+  | 'mode'
+  | 'target_url'
+  | 'secret'
+  | 'previous_secret'
+  | 'previous_secret_expires_at'
+  | 'disabled_at'
 > & { readonly app_deleted: boolean };
 
 /** Returns the targets, keyed by webhook id. Deleted webhooks are left out. */
@@ -51,7 +60,7 @@ export const readTargetsWithCommit = (db: Db, webhook_ids: readonly string[]) =>
 
 const selectTargets = prepared<DeliveryTarget, [readonly string[]]>(
   'list targets of deliveries',
-  `/* service */ select w.workspace_id, w.id, w.target_url, w.secret, w.previous_secret, w.previous_secret_expires_at, w.disabled_at,
+  `/* service */ select w.workspace_id, w.id, w.mode, w.target_url, w.secret, w.previous_secret, w.previous_secret_expires_at, w.disabled_at,
      a.deleted_date is not null as app_deleted
    from webhooks w join apps a on a.workspace_id = w.workspace_id and a.id = w.app_id where w.id = any($1::uuid[])`,
 );
@@ -66,20 +75,15 @@ export interface LoadedDelivery extends QueueRow, DeliveryRow {
 }
 
 export async function loadDeliveries(db: Db, rows: readonly LoadedDelivery[]): Promise<LoadedDelivery[]> {
-  const [targetRows, bodyRows] = await sendTogether(
+  const [targetRows, ...bodyRows] = await sendTogether(
     db,
     selectTargets.query([...new Set(rows.map((row) => row.webhook_id))]),
-    selectBodies.query([...new Set(rows.map((row) => row.event_id))]),
+    ...queryBodies(rows.map((row) => row.event_id)),
   );
   const targets = new Map(targetRows.map((row) => [row.id, row]));
-  const bodies = new Map(bodyRows.map((row) => [row.event_id, row.body]));
+  const bodies = new Map(bodyRows.flat().map((row) => [row.event_id, row.body]));
   return rows.map((row) => ({ ...row, target: targets.get(row.webhook_id), body: bodies.get(row.event_id) }));
 }
-
-const selectBodies = prepared<{ event_id: string; body: string }, [readonly string[]]>(
-  'list bodies of deliveries',
-  '/* service */ select event_id, body from webhook_bodies where event_id = any($1::uuid[])',
-);
 
 // ---- hold and resume
 

@@ -8,14 +8,14 @@ import type { WebhookRow } from '../contract.ts';
 /** The columns that decide which events a webhook receives. */
 export type SubscribedWebhook = Pick<
   WebhookRow,
-  'workspace_id' | 'id' | 'app_id' | 'events' | 'entity_names' | 'target_url' | 'disabled_at' | 'created_date'
+  'workspace_id' | 'id' | 'app_id' | 'events' | 'entity_names' | 'mode' | 'target_url' | 'disabled_at' | 'created_date'
 >;
 
 export const selectSubscribed = (app_ids: readonly string[]) => selectSubscribedWebhooks.query(app_ids);
 
 const selectSubscribedWebhooks = prepared<SubscribedWebhook, [readonly string[]]>(
   'list subscribed webhooks',
-  `/* service */ select workspace_id, id, app_id, events, entity_names, target_url, disabled_at, created_date
+  `/* service */ select workspace_id, id, app_id, events, entity_names, mode, target_url, disabled_at, created_date
    from webhooks where app_id = any($1::uuid[]) order by app_id, id`,
 );
 
@@ -34,9 +34,12 @@ export interface NewDelivery {
   readonly concurrency_key: string;
 }
 
+/** Whether deliveries of the webhook are attempted. Those of a pull webhook wait for its reader. */
+export const isSending = ({ mode, disabled_at }: SubscribedWebhook): boolean => mode === 'push' && disabled_at === null;
+
 /**
- * Inserts bodies and deliveries with the commit. Deliveries are due immediately if their webhook is on. Otherwise they
- * are numbered and kept as `missed`.
+ * Inserts bodies and deliveries with the commit. Deliveries are due immediately if their webhook sends. If it is off,
+ * they are numbered and kept as `missed`.
  */
 export async function insertDeliveries(
   db: Db,
@@ -57,6 +60,7 @@ export async function insertDeliveries(
       offset,
       concurrency_key,
       is_off: webhook.disabled_at !== null,
+      is_due: isSending(webhook),
     };
   });
   await sendWithCommit(
@@ -92,8 +96,8 @@ const insertDeliveryRows = prepared<
    insert into webhook_deliveries
      (id, workspace_id, webhook_id, event_id, event_type, sequence, concurrency_key, status, created_date, due_at)
    select d.id, d.workspace_id, d.webhook_id, d.event_id, d.event_type, taken.first + d."offset", d.concurrency_key,
-     case when d.is_off then 'missed' else 'pending' end, $1, case when d.is_off then null else clock_timestamp() end
+     case when d.is_off then 'missed' else 'pending' end, $1, case when d.is_due then clock_timestamp() end
    from json_to_recordset($2::json) as d(id uuid, workspace_id uuid, webhook_id uuid, event_id uuid, event_type text,
-     "offset" bigint, concurrency_key text, is_off boolean)
+     "offset" bigint, concurrency_key text, is_off boolean, is_due boolean)
    join taken on taken.webhook_id = d.webhook_id`,
 );

@@ -55,6 +55,12 @@ export function removeWebhook(db: Db, { workspace_id, id }: WebhookKey): Promise
   return sendWithNext(db, removed.compile());
 }
 
+/** Records that a pull webhook is read, at most once a minute. */
+export async function recordRead(db: Db, { workspace_id, id }: WebhookKey, now: Date): Promise<void> {
+  await sql`update webhooks set last_trigger_time = ${now} where workspace_id = ${workspace_id} and id = ${id} and mode = 'pull'
+    and (last_trigger_time is null or last_trigger_time < ${now}::timestamptz - interval '1 minute')`.execute(db);
+}
+
 // ---- webhooks by creator
 
 /**
@@ -176,6 +182,19 @@ const lockPendingResyncRow = prepared<WebhookRow, []>(
   'lock next webhook with pending resync',
   '/* service */ select * from webhooks where resync_pending order by id limit 1 for no key update skip locked',
 );
+
+/** Turns off pull webhooks that nobody has read, created or changed since. Returns them. */
+export async function turnOffUnreadWebhooks(
+  db: Db,
+  { since, limit }: { readonly since: Date; readonly limit: number },
+  now: Date,
+): Promise<WebhookRow[]> {
+  const { rows } = await sql<WebhookRow>`/* service */ with unread as (
+      select id from webhooks where mode = 'pull' and disabled_at is null and greatest(last_trigger_time, updated_date) < ${since}
+      order by id limit ${limit} for no key update skip locked)
+    update webhooks w set disabled_at = ${now} from unread where w.id = unread.id returning w.*`.execute(db);
+  return rows;
+}
 
 /** A webhook that is turned off here is marked `resync_pending`, so a job holds its remaining deliveries. */
 export const saveHealth = (db: Db, updates: readonly (HealthUpdate & { readonly id: string })[]) =>
