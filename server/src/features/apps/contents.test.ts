@@ -324,6 +324,26 @@ describe('files', () => {
     },
   );
 
+  // Where a file system takes these for `.git`, unpacking the app's archive in a clone would replace its configuration.
+  it.each([
+    '.GIT/config',
+    '.git./config',
+    '.git /config',
+    'git~1/config',
+    '.g\u200cit/config',
+    '.Git',
+    'docs/.git/config',
+  ])('refuse the path %j, which some file systems take for a folder of git', async (path) => {
+    const app = await newApp();
+    expect((await put(app.id, path, { content: 'x' })).body.detail).toMatchObject([{ loc: ['query', 'path'] }]);
+    const synced = await world.call('PUT', `/api/apps/${app.id}/files`, {
+      as,
+      body: { files: [{ path, content: 'x' }] },
+    });
+    expect(synced.body.detail).toMatchObject([{ loc: ['body', 'files', 0, 'path'] }]);
+    expect((await put(app.id, '.gitignore', { content: 'x' })).status).toBe(200);
+  });
+
   it('refuse invalid base64', async () => {
     const app = await newApp();
     expect((await put(app.id, 'x', { content: '%%%', encoding: 'base64' })).body.detail[0]).toMatchObject({

@@ -2,6 +2,7 @@
 // app itself, which several features share, is in core/identity/app-shapes.ts.
 import { z } from 'zod';
 import { appList, publicSettings } from '../../core/identity/app-shapes.ts';
+import { isGitFolder } from '../../kit/git/paths.ts';
 import {
   answer,
   body,
@@ -58,9 +59,9 @@ export type NewApp = z.output<typeof NewApp>;
 
 /**
  * A slug is the first label of a host name. Labels that start with `xn--` encode non-ASCII letters, which browsers
- * would display instead of the slug.
+ * would display instead of the slug. Those that start with `preview--` are of previews.
  */
-export const slugPattern = /^(?!xn--)[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
+export const slugPattern = /^(?!xn--|preview--)[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
 
 export const AppChange = body({
   name: described(optional(name(1, 100)), 'The name of the app; white space at the ends is removed.', 'Order book'),
@@ -115,15 +116,24 @@ export const ShareRole = body({ role: described(oneOf('editor', 'viewer'), 'The 
 // `.git/`.
 const pathPattern = /^(?!\.git(?:\/|$))(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+)*$/u;
 export const filePath = pattern(pathPattern, 400);
+
+/**
+ * Whoever unpacks the files of an app in a clone must not get another `.git/config`, also where file systems take `.GIT`
+ * for the same folder, and git refuses such a name at any depth. Files that were written with such a path before can still be read and deleted.
+ */
+export const newFilePath = filePath
+  .refine(
+    (path) => !path.split('/').some(isGitFolder),
+    'must not contain a name that a file system may take for `.git`',
+  )
+  .meta(filePath.meta() ?? {});
 const encoding = optional(oneOf('utf-8', 'base64'));
 
-export const FilePath = query({
-  path: parameter(
-    filePath,
-    'The path of the file in the app, relative and without `.` and `..` segments.',
-    'src/App.tsx',
-  ),
-});
+const describePath = (path: typeof filePath) =>
+  parameter(path, 'The path of the file in the app, relative and without `.` and `..` segments.', 'src/App.tsx');
+
+export const FilePath = query({ path: describePath(filePath) });
+export const NewFilePath = query({ path: describePath(newFilePath) });
 const ofRevision = {
   revision: parameter(
     optional(queryInteger(1, maxRevision)),
@@ -132,6 +142,7 @@ const ofRevision = {
   ),
 };
 export const FileOfRevision = FilePath.extend(ofRevision);
+export const ArchiveQuery = query(ofRevision);
 export const SecretQuery = query(pageQuery);
 export const FileQuery = query({
   ...pageQuery,
@@ -206,7 +217,7 @@ export const FileSyncInput = body({
     distinct(
       list(
         z.object({
-          path: described(filePath, ...pathText),
+          path: described(newFilePath, ...pathText),
           content: contentField,
           encoding: described(encoding, 'How `content` is written: as text (`utf-8`, the default) or as base64.'),
         }),

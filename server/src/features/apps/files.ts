@@ -75,7 +75,7 @@ export async function putAppFile(
     const isSame = before?.sha256 === file.sha256 && before.encoding === file.encoding;
     if (isSame) return unchanged({ path, sha256: file.sha256, revision: app.revision });
     const revision = await incrementRevision(db, access, { cause: 'file' }, now);
-    await storage.admit(db, access, file.size, now); // what it replaces is kept
+    await storage.admit(db, access, revisionBytes + measureFile(file), now);
     await saveFiles(db, access, [file], now);
     await enforceFileLimits(db, access);
     await auditFiles(
@@ -149,7 +149,7 @@ export async function applyTextChanges(
   return changed;
 }
 
-const isEmpty = (changes: FileChanges): boolean => Object.values(changes).every((paths) => paths.length === 0);
+export const isEmpty = (changes: FileChanges): boolean => Object.values(changes).every((paths) => paths.length === 0);
 
 type Versions = Awaited<ReturnType<typeof listVersions>>;
 
@@ -165,26 +165,45 @@ async function saveChanges(
   db: Db,
   storage: StorageQuota,
   access: AppAccess,
-  {
-    files,
-    changes,
-    revision,
-  }: {
-    readonly files: readonly StoredFile[];
-    readonly changes: FileChanges;
-    readonly revision: number;
-  },
+  { files, ...revision }: { readonly files: readonly StoredFile[] } & Pick<WrittenRevision, 'changes' | 'revision'>,
   now: Date,
 ): Promise<void> {
-  const paths = new Set([...changes.created, ...changes.updated]);
-  const changed = files.filter((file) => paths.has(file.path));
-  const sizes = changed.map(({ size }) => size); // what they replace is kept
-  await storage.admit(db, access, sum(sizes), now);
-  await saveFiles(db, access, changed, now);
+  const { created, updated } = revision.changes;
+  const paths = new Set([...created, ...updated]);
+  const written = files.filter((file) => paths.has(file.path));
+  const write = () => saveFiles(db, access, written, now);
+  await writeRevision(db, storage, access, { ...revision, written, write }, now);
+}
+
+interface WrittenRevision {
+  readonly changes: FileChanges;
+  readonly revision: number;
+  /** The files that `write` saves: those that `changes` lists as created or updated. */
+  readonly written: readonly Measured[];
+  write(): Promise<void>;
+}
+
+/** Writes and removes files as part of `revision`, if the quota and the limits of files allow it. */
+export async function writeRevision(
+  db: Db,
+  storage: StorageQuota,
+  access: AppAccess,
+  { changes, revision, written, write }: WrittenRevision,
+  now: Date,
+): Promise<void> {
+  if (written.length > 0) await storage.admit(db, access, revisionBytes + sum(written.map(measureFile)), now);
+  await write();
   await removeFiles(db, access, changes.deleted);
   await enforceFileLimits(db, access);
   await auditFiles(db, access, revision, changes, now);
 }
+
+type Measured = Pick<StoredFile, 'path' | 'size'>;
+
+/** What a revision counts, and a file besides its content and its path, because what it replaces is kept (core/storage). */
+const revisionBytes = 400;
+const fileBytes = 350;
+const measureFile = ({ path, size }: Measured): number => fileBytes + Buffer.byteLength(path) + size;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
@@ -242,7 +261,7 @@ const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileCh
     now,
   );
 
-const revisionConflict = (revision: number) =>
+export const revisionConflict = (revision: number) =>
   new Problem(
     'conflict',
     'revision_conflict',

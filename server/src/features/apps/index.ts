@@ -3,7 +3,7 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import { purgeApps, removeReleasedSlugs } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Db } from '../../tables.ts';
-import { filePath } from './contract.ts';
+import { newFilePath } from './contract.ts';
 import { applyTextChanges, maxFileBytes, type TextChange } from './files.ts';
 import { purgeRevisions, removeExpiredHistory } from './revisions/purge.ts';
 import { findRevisionHeaders, listRevisionFiles, readRevisionFiles, requireKept } from './revisions/revision.ts';
@@ -16,7 +16,7 @@ export { appArchiveTables } from './archive-rows.ts';
 /** An app's files, for features that change them as part of a larger operation. */
 export const createAppFiles = (storage: AppDeps['storage']) => ({
   maxFileBytes,
-  findPathFault: (path: string): string | undefined => filePath.safeParse(path).error?.issues[0]?.message,
+  findPathFault: (path: string): string | undefined => newFilePath.safeParse(path).error?.issues[0]?.message,
   list: async (db: Db, access: AppAccess) => [...(await listVersions(db, access)).values()],
   read: readFiles,
   apply: (db: Db, access: AppAccess, changes: readonly TextChange[], revision: number, now: Date) =>

@@ -9,8 +9,11 @@ import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
 import { App, presentApp } from '../../core/identity/app-shapes.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
+import type { Shares } from '../../kit/db/shares.ts';
+import { accepts } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { parse } from '../../kit/http/faults.ts';
+import { media } from '../../kit/http/operation.ts';
 import { email, items, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import { changeApp, createApp, deleteApp, restoreApp, type StartChat, type TrashDeps } from './app.ts';
@@ -18,6 +21,7 @@ import {
   AppChange,
   AppFileContent,
   AppQuery,
+  ArchiveQuery,
   FileEntry,
   FileInput,
   FileOfRevision,
@@ -27,6 +31,7 @@ import {
   FileSyncInput,
   FileSyncResult,
   NewApp,
+  NewFilePath,
   Secret,
   SecretName,
   SecretQuery,
@@ -34,16 +39,19 @@ import {
   Share,
   ShareRole,
 } from './contract.ts';
+import { archiveTypes, createDownloadPlaces, downloadAppFiles } from './download.ts';
 import { deleteAppFile, getAppFile, listAppFiles, putAppFile, syncAppFiles } from './files.ts';
+import type { RestoreDeps } from './revisions/restore.ts';
 import { revisionRoutes } from './revisions/routes.ts';
 import { deleteAppSecret, putAppSecret } from './secrets.ts';
 import { deleteAppShare, type GuestInvitations, listAppShares, putAppShare } from './shares.ts';
 import { listApps, listSecrets } from './store.ts';
 
-export interface AppDeps extends TrashDeps {
+export interface AppDeps extends TrashDeps, RestoreDeps {
   readonly startChat: StartChat;
   readonly cursors: Cursors;
   readonly storage: StorageQuota;
+  readonly shares: Shares;
   readonly secrets: Secrets;
   readonly guests: GuestInvitations;
   readonly addresses: AppAddresses;
@@ -93,6 +101,7 @@ const crudRoutes = ({ cursors, addresses, startChat, ...deps }: AppDeps): Route[
     credentials: { ...writeCredentials, workspaceKey: 'apps:write' },
     access: unlimitedToken(workspaceAs('editor')),
     limit: perMinute(5, 'workspace', { group: 'create' }),
+    stores: 6_000,
     idempotency: 'optional',
     body: NewApp,
     audits: ['app.created'],
@@ -194,6 +203,7 @@ const shareRoutes = (guests: GuestInvitations): Route[] => [
     credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
+    stores: 400,
     body: ShareRole,
     repeat: 'safe',
     audits: ['app.shared'],
@@ -227,7 +237,9 @@ const noRevision = { status: 404, code: 'revision_not_found' } as const;
 const tooManyFiles = { status: 409, code: 'limit_reached' } as const;
 const conflict = { status: 409, code: 'revision_conflict' } as const;
 
-const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
+const archive = (type: string, text: string) => media(type, text, { type: 'string', format: 'binary' });
+
+const fileRoutes = ({ cursors, storage, shares }: AppDeps, takePlace = createDownloadPlaces()): Route[] => [
   route({
     name: 'listAppFiles',
     method: 'GET',
@@ -255,6 +267,27 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     handle: ({ db, access, query }) => getAppFile(db, access, query),
   }),
   route({
+    name: 'downloadAppFiles',
+    headers: ['X-App-Revision', 'Content-Disposition'],
+    method: 'GET',
+    path: '/api/apps/{app_id}/files/archive',
+    summary: 'Download all files of an app as one archive',
+    description: `A gzipped tar file, or with \`Accept: ${archiveTypes.zip}\` a zip file. All files are those of one revision, which \`X-App-Revision\` names.`,
+    credentials: { ...readCredentials, workspaceKey: 'apps:read' },
+    access: appAs('viewer'),
+    limit: perMinute(30, 'caller'),
+    work: 'slow',
+    bytes: fileBytes,
+    query: ArchiveQuery,
+    answers: { 200: archive(archiveTypes.tar, 'The files in a gzipped tar file') },
+    alsoAnswers: [archive(archiveTypes.zip, 'The files in a zip file')],
+    refusals: [noRevision, { status: 429, code: 'too_many_streams' }],
+    handle: ({ db, access, query, headers, countBytes, held }) => {
+      const format = accepts(headers, archiveTypes.zip) ? 'zip' : 'tar';
+      return downloadAppFiles(db, { shares, takePlace, countBytes }, access, { format, held, ...query });
+    },
+  }),
+  route({
     name: 'putAppFile',
     method: 'PUT',
     path: '/api/apps/{app_id}/files/content',
@@ -262,8 +295,9 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     credentials: fileWriteCredentials,
     access: appAs('editor'),
     limit: fileWriteLimit,
+    stores: 'measured',
     work: 'slow',
-    query: FilePath,
+    query: NewFilePath,
     body: FileInput,
     bodyLimitBytes: 8 * mebibyte, // fits a 5 MiB file as base64 in JSON
     bytes: fileBytes,
@@ -297,6 +331,7 @@ const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
     credentials: fileWriteCredentials,
     access: appAs('editor'),
     limit: fileWriteLimit,
+    stores: 'measured',
     work: 'slow',
     body: FileSyncInput,
     bodyLimitBytes: 10 * mebibyte,
@@ -336,6 +371,7 @@ const secretRoutes = ({ cursors, secrets }: AppDeps): Route[] => [
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
+    stores: 700,
     body: SecretValue,
     repeat: 'safe',
     audits: { sometimes: ['app_secret.created', 'app_secret.updated'] },

@@ -1,9 +1,9 @@
 // Tests which files an app's pages would load if the app were published.
 import { describe, expect, it } from 'vitest';
 import { measureLeastCpuMs } from '../../../test/support/cpu.ts';
-import { createPreview } from './preview.ts';
+import { createPreviewOpener } from './preview.ts';
 
-const openPreview = createPreview(new Map([['client.js', ({ id }) => Buffer.from(`app ${id}`)]]));
+const openPreview = createPreviewOpener(new Map([['client.js', ({ id }) => Buffer.from(`app ${id}`)]]));
 const app = { id: 'a1' };
 
 describe('a preview', () => {

@@ -17,12 +17,11 @@ export type OpenPreview = (
   paths: readonly string[],
 ) => (url: string) => PreviewFile | undefined;
 
-export const createPreview =
+export const createPreviewOpener =
   (platformFiles: PlatformFiles): OpenPreview =>
   (app, paths) => {
     // Built once, because an app may have thousands of files and a page may load all of them.
-    const addressed = addressFiles(paths.map((path) => ({ path }))).filter(({ address }) => mayBePublished(address));
-    const files = new Map(addressed.map((file) => [file.address, file]));
+    const files = listAddresses(paths.map((path) => ({ path })));
     return (url) => {
       const segments = parsePath(url.split(/[?#]/, 1)[0] ?? '');
       if (segments === undefined) return undefined;
@@ -37,3 +36,9 @@ export const createPreview =
       return { path: found.file.path, contentType: contentTypeOf(found.path).header };
     };
   };
+
+/** The files that would be published, by their address in the app. */
+export function listAddresses<File extends { readonly path: string }>(files: readonly File[]) {
+  const addressed = addressFiles(files).filter(({ address }) => mayBePublished(address));
+  return new Map(addressed.map((file) => [file.address, file]));
+}

@@ -61,11 +61,11 @@ export async function preparePublish(
   }
 }
 
-const appsDomainMissing = () =>
+export const appsDomainMissing = () =>
   new Problem(
     'conflict',
     'apps_domain_missing',
-    "This installation has no domain for published apps, so apps can't be published. Ask the operator to set APPS_DOMAIN.",
+    "This installation has no domain for published apps, so apps can't be published or previewed. Ask the operator to set APPS_DOMAIN.",
     { retrySafe: false },
   );
 

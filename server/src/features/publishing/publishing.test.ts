@@ -99,7 +99,7 @@ describe('publishApp', () => {
     const { app, deploymentId } = await publishedApp({
       'dist/index.html': 'x',
       'dist/.env': 'SECRET=1',
-      'dist/a/.git/config': 'x',
+      'dist/a/.svn/config': 'x',
       'dist/.well-known/security.txt': 'x',
       'dist/.well-known/.hidden': 'x',
       'dist/_plinth/client.js': 'x',
@@ -230,7 +230,7 @@ describe('publishApp', () => {
     const small = await world.workspace(owner, 'enterprise', 'Small');
     const as = await world.token(owner, small);
     const app = await world.appOf(owner, small);
-    await world.db.updateTable('workspaces').set({ storage_quota_bytes: 10_000 }).where('id', '=', small).execute();
+    await world.db.updateTable('workspaces').set({ storage_quota_bytes: 15_000 }).where('id', '=', small).execute();
     await putFiles(app, { 'dist/index.html': 'x'.repeat(6_000) }, as);
     const got = await publish(app, undefined, { as });
     expect(got).toMatchObject({ status: 402, body: { code: 'storage_quota_exceeded' } });

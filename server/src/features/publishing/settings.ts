@@ -38,34 +38,51 @@ export function setSecuritySettings(
   change: SecuritySettingsChange,
   now: Date,
 ) {
-  const { app } = access;
   return transaction(db, async (db) => {
     await lockApp(db, access);
     const before = (await findSettings(db, access)) ?? defaultSettings;
     const { static_code_default } = await readFeatures(db, access);
     const { static_code_enabled = before.static_code_enabled, headers = {} } = change;
     const after: SettingsRow = { ...before, static_code_enabled, ...withoutUndefined(headers) };
-    const changed = (Object.keys(after) as (keyof SettingsRow)[]).filter((name) => before[name] !== after[name]);
-    if (changed.length === 0) return unchanged(presentSettings(before, static_code_default));
+    if (listChanged({ before, after }).length === 0) return unchanged(presentSettings(before, static_code_default));
     await incrementRevision(db, access, { cause: 'headers' }, now);
-    await saveSettings(db, access, after);
-    if (changed.includes('csp')) await onPolicyChange(db, access);
-    const pick = (row: SettingsRow) => Object.fromEntries(changed.map((name) => [name, row[name]]));
-    await audit(
-      db,
-      access,
-      {
-        type: 'app.updated',
-        target: { kind: 'app', id: app.id },
-        app_id: app.id,
-        before: pick(before),
-        after: pick(after),
-      },
-      now,
-    );
+    await saveChange(db, { onPolicyChange }, access, { before, after }, now);
     return presentSettings(after, static_code_default);
   });
 }
+
+interface SettingsDifference {
+  readonly before: SettingsRow;
+  readonly after: SettingsRow;
+}
+
+const listChanged = ({ before, after }: SettingsDifference) =>
+  (Object.keys(after) as (keyof SettingsRow)[]).filter((name) => before[name] !== after[name]);
+
+async function saveChange(
+  db: Db,
+  { onPolicyChange }: SettingsDeps,
+  access: AppAccess,
+  change: SettingsDifference,
+  now: Date,
+): Promise<void> {
+  const { app } = access;
+  const changed = listChanged(change);
+  await saveSettings(db, access, change.after);
+  if (changed.includes('csp')) await onPolicyChange(db, access);
+  const pick = (row: SettingsRow) => Object.fromEntries(changed.map((name) => [name, row[name]]));
+  const [before, after] = [pick(change.before), pick(change.after)];
+  const target = { kind: 'app', id: app.id };
+  await audit(db, access, { type: 'app.updated', target, app_id: app.id, before, after }, now);
+}
+
+/** An app's headers, for features that restore them as part of a revision that they have started. */
+export const createRestoredHeaders = (deps: SettingsDeps) => ({
+  async apply(db: Db, access: AppAccess, headers: HeaderSettings, now: Date): Promise<void> {
+    const before = (await findSettings(db, access)) ?? defaultSettings;
+    await saveChange(db, deps, access, { before, after: { ...before, ...headers } }, now);
+  },
+});
 
 const withoutUndefined = (headers: NonNullable<SecuritySettingsChange['headers']>): Partial<HeaderSettings> =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));

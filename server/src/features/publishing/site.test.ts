@@ -1,6 +1,6 @@
 // Tests reading an app as its visitors see it.
 import { expect, it } from 'vitest';
-import { allowOwnFiles } from './site.ts';
+import { allowOwnFiles } from './serve/app-headers.ts';
 
 it.each([
   [

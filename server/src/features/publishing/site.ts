@@ -5,9 +5,9 @@ import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import type { Shares } from '../../kit/db/shares.ts';
 import { orBusy } from '../../kit/http/request/turn.ts';
 import type { Db } from '../../tables.ts';
-import { createPreview, type OpenPreview } from './preview.ts';
-import { joinPolicies, sandboxPolicy } from './serve/app-headers.ts';
-import { ContentLost, type Contents, pieceBytes } from './serve/contents.ts';
+import { createPreviewOpener, type OpenPreview } from './preview.ts';
+import { allowOwnFiles, joinPolicies, sandboxPolicy } from './serve/app-headers.ts';
+import { ContentLost, type Contents, readWhole } from './serve/contents.ts';
 import type { PlatformFiles } from './serve/serve.ts';
 import { type AppContents, addressFiles, inShare, mayBePublished, publishedFolders } from './snapshot.ts';
 import { findSettings, getFiles } from './store.ts';
@@ -49,7 +49,7 @@ export interface SiteDeps {
 }
 
 export const createSites = (deps: SiteDeps): OpenSite => {
-  const openPreview = createPreview(deps.platformFiles);
+  const openPreview = createPreviewOpener(deps.platformFiles);
   return (db, access) => orBusy(() => openSite(db, deps, access, openPreview));
 };
 
@@ -84,20 +84,6 @@ async function openSite(db: Db, deps: SiteDeps, access: AppReach, openPreview: O
   };
 }
 
-/**
- * Adapts a policy for viewing a page on another host, so sources that allow the app's own host by name, or all https
- * hosts, also allow the page's own files.
- */
-export function allowOwnFiles(policy: string, hostname: string): string {
-  const isOwn = (host: string) => host === hostname || (host.startsWith('*.') && hostname.endsWith(host.slice(1)));
-  const rename = (source: string): string => {
-    if (source.toLowerCase() === 'https:') return "https: 'self'";
-    const host = /^(?:https?:\/\/)?([^/:']+)(?::[\d*]+)?(?:\/.*)?$/i.exec(source)?.[1]?.toLowerCase();
-    return host !== undefined && isOwn(host) ? "'self'" : source;
-  };
-  return policy.replaceAll(/[^\s;,]+/g, rename);
-}
-
 async function readLive(db: Db, { published, shares }: SiteDeps, access: AppReach) {
   const { app } = access;
   const manifest = await inShare(access, shares, () => getFiles(db, access, app.live_deployment_id));
@@ -107,13 +93,7 @@ async function readLive(db: Db, { published, shares }: SiteDeps, access: AppReac
       const file = Object.hasOwn(manifest, path) ? manifest[path] : undefined;
       if (file === undefined) return undefined;
       const content = published.ofFile(app.id, file);
-      const count = Math.ceil(file.size / pieceBytes);
-      const reading = orBusy(async () => {
-        const pieces: Buffer[] = [];
-        for (let index = 0; index < count; index += 1) pieces.push(await content.readPiece(index));
-        return Buffer.concat(pieces);
-      });
-      return reading.catch((error) => {
+      return orBusy(() => readWhole(content)).catch((error) => {
         if (error instanceof ContentLost) return undefined;
         throw error;
       });

@@ -129,6 +129,9 @@ const toManifest = (files: readonly AddressedFile[], blobs: ReadonlyMap<string, 
     ]),
   );
 
+/** What a published content counts besides itself (core/storage/stored-tables.ts). */
+const blobBytes = 200;
+
 /** Returns the blobs, keyed by hash. Throws 402 if the new contents exceed the storage quota. */
 function recordContents(
   db: Db,
@@ -141,7 +144,9 @@ function recordContents(
   return transaction(db, async (db) => {
     await enterSweep(db, access, new Date(now.getTime() + unusedAfterMs));
     const blobs = await recordBlobs(db, access, [...contents.values()], now);
-    const added = blobs.filter(({ is_new }) => is_new).map(({ sha256 }) => contents.get(sha256)?.size ?? 0);
+    const added = blobs
+      .filter(({ is_new }) => is_new)
+      .map(({ sha256 }) => blobBytes + (contents.get(sha256)?.size ?? 0));
     await storage.admit(
       db,
       access,

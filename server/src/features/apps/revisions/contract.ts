@@ -3,15 +3,20 @@ import { z } from 'zod';
 import { revisionCauses } from '../../../core/identity/revisions.ts';
 import {
   answer,
+  body,
   count,
   described,
+  distinct,
   id,
+  integer,
   items,
+  list,
   oneOf,
   optional,
   pageQuery,
   query,
   queryInteger,
+  text,
   timestamp,
 } from '../../../kit/http/shapes.ts';
 import type { RevisionRow } from './store.ts';
@@ -118,4 +123,95 @@ export const presentRevision = (row: RevisionRow, live: number | null): z.input<
   headers: row.headers_changed,
   live: row.revision === live,
   kept: row.is_kept,
+});
+
+// ---- restoring
+
+export const restoredParts = ['files', 'entities', 'headers'] as const;
+/** What no revision contains. */
+export const leftOut = ['records', 'secrets', 'users', 'settings'] as const;
+
+const heldOperations = ['create', 'read', 'update', 'delete', 'update_check', 'fields'] as const;
+const operationText = 'The operation; `fields` stands for the rules of the fields.';
+
+export const RestoreInput = body({
+  parts: described(
+    optional(distinct(list(oneOf(...restoredParts), 1, restoredParts.length), (part) => part)),
+    'What to restore: everything unless it is named.',
+    ['files'],
+  ),
+  dry_run: described(optional(z.boolean()), 'Whether only to say what would change; false by default.'),
+  expected_revision: described(
+    optional(integer(1, maxRevision)),
+    'The revision of the app that you last read. If it is no longer the current one, the request fails with 409.',
+    9,
+  ),
+  opens: described(
+    optional(
+      list(
+        z.object({
+          entity: described(text(1, 64), 'The name of the entity.', 'Task'),
+          operation: described(oneOf(...heldOperations), operationText, 'read'),
+        }),
+        0,
+        600,
+      ),
+    ),
+    'What you agree to open: the entities and operations of `impact.newly_open` of a dry run. Otherwise, the request fails with 409.',
+    [{ entity: 'Task', operation: 'read' }],
+  ),
+});
+export type RestoreInput = z.output<typeof RestoreInput>;
+
+const names = (what: string, example: readonly string[]) => described(z.array(z.string()), what, example);
+
+const NewlyOpened = answer('RevisionNewlyOpened', {
+  entity: described(z.string(), 'The name of the entity.', 'Task'),
+  operation: described(oneOf(...heldOperations), operationText, 'read'),
+  principal: described(
+    oneOf('anonymous', 'any_user', 'creator', 'some_user').nullable(),
+    'Whom the rule lets in; null if undecided.',
+    'anonymous',
+  ),
+  before: described(z.unknown(), 'The rule in effect; null if there is none.', false),
+  after: described(z.unknown(), 'The rule of the restored revision; null if it had none.', true),
+  example: described(z.record(z.string(), z.unknown()).nullable(), 'A record that the rule opens.', { record: {} }),
+});
+
+export const Restored = answer('RevisionRestored', {
+  revision: described(count, 'The new revision of the app, or the current one if nothing was changed.', 10),
+  restored_revision: described(count, 'The revision that was restored.', 4),
+  changes: described(
+    answer('RevisionRestoredChanges', {
+      files: described(
+        answer('RevisionRestoredFiles', {
+          created: names('The files that did not exist before.', ['public/old.js']),
+          updated: names('The files whose content changed.', ['public/app.js']),
+          deleted: names('The files that the restored revision did not have.', ['public/new.js']),
+        }),
+        'The paths of the files that differ.',
+      ),
+      entities: described(
+        answer('RevisionRestoredEntities', {
+          created: names('The entities that did not exist before.', []),
+          updated: names('The entities whose schemas changed.', ['Task']),
+          deleted: names('The entities that the restored revision did not have.', []),
+        }),
+        'The entities whose schemas differ.',
+      ),
+      headers: described(z.boolean(), 'Whether the security headers differ.'),
+    }),
+    'What was changed, or would be.',
+  ),
+  impact: described(
+    answer('RevisionImpact', {
+      newly_open: described(z.array(NewlyOpened), 'What the restored rules let callers do that was refused before.'),
+      kept_entities: names(
+        'The entities that the restored revision did not have and that stay, because they have records or are used by an automation, a workflow or a conversion mapping.',
+        ['Note'],
+      ),
+    }),
+    'What to know before restoring.',
+  ),
+  left_out: described(z.array(oneOf(...leftOut)), 'What is not part of a revision and stays as it is.', [...leftOut]),
 });

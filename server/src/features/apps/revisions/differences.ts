@@ -39,7 +39,7 @@ export async function compareRevisions(db: Db, access: AppReach, comparison: Com
   return {
     changes: await showChanges(db, access, comparison, files.slice(0, maxChanges)),
     entity_changes: await compareSchemas(db, access, comparison),
-    header_changes: await compareHeaders(db, access, comparison),
+    header_changes: presentHeaders(await compareHeaders(db, access, comparison)),
     isTruncated: files.length > maxChanges,
   };
 }
@@ -115,7 +115,7 @@ const toText = ({ content, encoding }: StoredVersion): string | null =>
 
 // ---- schemas and headers
 
-async function compareSchemas(db: Db, access: AppReach, { before, after }: Comparison): Promise<EntityChange[]> {
+export async function compareSchemas(db: Db, access: AppReach, { before, after }: Comparison): Promise<EntityChange[]> {
   const [old, now] = [await readSchemas(db, access, before), await readSchemas(db, access, after)];
   return [...new Set([...old.keys(), ...now.keys()])]
     .toSorted()
@@ -126,6 +126,14 @@ async function compareSchemas(db: Db, access: AppReach, { before, after }: Compa
 const readSchemas = async (db: Db, access: AppReach, revision: number): Promise<Map<string, SchemaDocument>> =>
   new Map((await listSchemasOf(db, access, revision)).map(({ name, document }) => [name, document]));
 
+interface ComparedHeaders {
+  readonly before: Headers;
+  readonly after: Headers;
+}
+
+const presentHeaders = (headers: ComparedHeaders | null): HeaderChange | null =>
+  headers && { before: { ...headers.before }, after: { ...headers.after } };
+
 const noHeaders: Headers = {
   csp: null,
   hsts: null,
@@ -135,7 +143,11 @@ const noHeaders: Headers = {
   permissions_policy: null,
 };
 
-async function compareHeaders(db: Db, access: AppReach, comparison: Comparison): Promise<HeaderChange | null> {
+export async function compareHeaders(
+  db: Db,
+  access: AppReach,
+  comparison: Comparison,
+): Promise<ComparedHeaders | null> {
   const read = async (revision: number) => ({ ...((await findHeadersOf(db, access, revision)) ?? noHeaders) });
   const [before, after] = [await read(comparison.before), await read(comparison.after)];
   return canonicalize(before) === canonicalize(after) ? null : { before, after };

@@ -114,6 +114,26 @@ export async function compareFiles(
   return rows;
 }
 
+/** Writes the files with these paths as the revision had them. They must differ from the present ones. */
+export async function restoreFiles(
+  db: Db,
+  { app }: AppAccess,
+  revision: number,
+  paths: readonly string[],
+  now: Date,
+): Promise<void> {
+  for (let start = 0; start < paths.length; start += 100) {
+    const batch = paths.slice(start, start + 100); // a file can have 5 MiB
+    await sql`insert into app_files (app_id, path, content, sha256, size, encoding, updated_date)
+      select v.app_id, v.name, c.content, v.sha256, v.size, v.encoding, ${now} from app_past_versions v
+      join app_past_contents c on c.app_id = v.app_id and c.sha256 = v.sha256
+      where v.app_id = ${app.id} and v.kind = 'file' and v.name = any(${batch}::text[])
+        and v.since_revision <= ${revision} and v.until_revision > ${revision}
+      on conflict (app_id, path) do update set content = excluded.content, sha256 = excluded.sha256,
+        size = excluded.size, encoding = excluded.encoding, updated_date = excluded.updated_date`.execute(db);
+  }
+}
+
 // ---- schemas and headers
 
 export type SchemaDocument = Readonly<Record<string, unknown>>;

@@ -212,7 +212,7 @@ const minRenewalMs = 60_000;
 const listeners = new Set();
 /** @type {Session | null} */
 let session = null;
-become(readStored());
+become(readStored() ?? readGiven());
 addEventListener('storage', ({ key }) => {
   if (key === storageKey || key === null) become(readStored());
 });
@@ -225,6 +225,15 @@ function readStored() {
   } catch {
     return session; // no storage: the token is in this page only
   }
+}
+
+/**
+ * The session that the console chose for a preview, if the browser gives the preview no storage.
+ *
+ * @returns {Session | null}
+ */
+function readGiven() {
+  return Reflect.get(window, 'plinth_session') ?? null;
 }
 
 /** @param {SignedIn} signedIn */

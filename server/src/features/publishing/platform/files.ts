@@ -12,4 +12,7 @@ export function createPlatformFiles(apiUrl: string): PlatformFiles {
   ]);
 }
 
+/** The script that runs first on every page of a preview. */
+export const readPreviewScript = (): Buffer => readFileSync(new URL('./preview.browser.js', import.meta.url));
+
 const toModule = (app: object): string => `export const app = Object.freeze(${JSON.stringify(app)});\n`;

@@ -42,5 +42,12 @@ function findInFolder({ url = '' }: IncomingMessage): AppTarget | undefined {
   return { slug: slugForm.test(slug) ? slug : undefined, target: rest.startsWith('/') ? rest : '' };
 }
 
-/** Converts a host to lower case and removes the port and the trailing dot. */
-const normalizeHost = (host: string): string => host.toLowerCase().replace(/:\d*$/, '').replace(/\.+$/, '');
+/**
+ * Converts a host to lower case and removes the port and trailing dots. The lookbehind keeps the search from starting
+ * again at each of many dots.
+ */
+const normalizeHost = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/(?<!\.)\.+$/, '');

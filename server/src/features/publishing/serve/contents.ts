@@ -30,8 +30,10 @@ export interface Content {
 export interface Contents {
   /** Content in the object storage. */
   ofFile(appId: string, file: PublishedFile): Content;
-  /** Content that this process has generated. */
-  ofBytes(bytes: Buffer): Content;
+  /** Content that `read` returns. */
+  ofRead(appId: string, file: { readonly sha256: string; readonly size: number }, read: () => Promise<Buffer>): Content;
+  /** Content that this process has generated, for all apps or for one. */
+  ofBytes(bytes: Buffer, appId?: string): Content;
 }
 
 /** The storage has lost the published content. Publishing the app again restores it. */
@@ -48,35 +50,61 @@ export function createContents(objectStorage: ObjectStorage, onLost: OnLost): Co
   const largeGate = createFairGate({ inAll: 4, perOwner: 2, maxWaitingOfOwner: 500, maxWaitMs: 10_000 });
   const compress = createCompressor(cache);
 
-  async function load(appId: string, file: PublishedFile): Promise<readonly Buffer[]> {
-    if (file.size === 0) return [nothing];
-    const leave = await (file.size > pieceBytes ? largeGate : gate).enter(appId);
+  async function load(
+    appId: string,
+    { size }: { readonly size: number },
+    read: () => Promise<readonly Buffer[]>,
+  ): Promise<readonly Buffer[]> {
+    if (size === 0) return [nothing];
+    const leave = await (size > pieceBytes ? largeGate : gate).enter(appId);
     try {
-      return await read(objectStorage, objectKey(appId, file.blob), file);
-    } catch (error) {
-      if (error instanceof ContentLost) await onLost(appId, file.blob).catch(() => {}); // the next read tries again
-      throw error;
+      return await read();
     } finally {
       leave();
     }
   }
 
-  const ofFile = (appId: string, file: PublishedFile): Content => {
+  const readObject = (appId: string, file: PublishedFile) =>
+    read(objectStorage, objectKey(appId, file.blob), file).catch(async (error) => {
+      if (error instanceof ContentLost) await onLost(appId, file.blob).catch(() => {}); // the next read tries again
+      throw error;
+    });
+
+  function createContent(
+    appId: string,
+    key: string,
+    { sha256, size }: { readonly sha256: string; readonly size: number },
+    read: () => Promise<readonly Buffer[]>,
+  ): Content {
     const readPiece = (index: number) => {
-      const pieces = cache.get(appId, file.blob, () => load(appId, file));
+      const pieces = cache.get(appId, key, () => load(appId, { size }, read));
       return pieces instanceof Promise ? pieces.then((read) => pieceOf(read, index)) : pieceOf(pieces, index);
     };
-    const { sha256, size } = file;
     return { sha256, size, readPiece, compress: (encoding) => compress(appId, { sha256, size, readPiece }, encoding) };
-  };
+  }
 
   return {
-    ofFile,
-    ofBytes(bytes) {
-      const content = { sha256: hash(bytes), size: bytes.length, readPiece: () => bytes };
-      return { ...content, compress: (encoding) => compress('platform', content, encoding) };
+    ofFile: (appId, file) => createContent(appId, file.blob, file, () => readObject(appId, file)),
+    ofRead: (appId, file, read) => createContent(appId, file.sha256, file, async () => toPieces(await read())),
+    ofBytes(bytes, appId = 'platform') {
+      const piecesOf = (index: number) => bytes.subarray(index * pieceBytes, (index + 1) * pieceBytes);
+      const content = { sha256: hash(bytes), size: bytes.length, readPiece: piecesOf };
+      return { ...content, compress: (encoding) => compress(appId, content, encoding) };
     },
   };
+}
+
+/** Reads the whole content. */
+export async function readWhole(content: Pick<Content, 'size' | 'readPiece'>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let index = 0; index * pieceBytes < content.size; index += 1) pieces.push(await content.readPiece(index));
+  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+}
+
+function toPieces(bytes: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let start = 0; start < bytes.length; start += pieceBytes) pieces.push(bytes.subarray(start, start + pieceBytes));
+  return pieces;
 }
 
 const nothing = Buffer.alloc(0);
@@ -152,9 +180,7 @@ function createCompressor(cache: ByteCache<readonly Buffer[]>) {
   ): Promise<readonly Buffer[]> {
     const leave = await gate.enter(owner);
     try {
-      const pieces: Buffer[] = [];
-      for (let index = 0; index * pieceBytes < content.size; index += 1) pieces.push(await content.readPiece(index));
-      const bytes = await compressors[encoding](pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
+      const bytes = await compressors[encoding](await readWhole(content));
       return bytes.length < content.size * 0.9 && bytes.length <= pieceBytes ? [bytes] : [];
     } finally {
       leave();

@@ -11,6 +11,7 @@
 //                       request ───────┘
 import type { OutgoingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FailedLookups } from '../../../core/auth/request/failed-lookups.ts';
 import { createFairGate } from '../../../kit/fair-gate.ts';
 import { LatestMap } from '../../../kit/latest-map.ts';
 import type { Problem } from '../../../kit/problem.ts';
@@ -138,4 +139,11 @@ export function createLiveApps({ db, toHeaders, readSignInOffer, findRefusal, on
 const toPrevious = ({ app, startedAt, previous }: Known): Previous => ({
   startedAt,
   wasLive: app instanceof Promise ? previous?.wasLive === true : app !== undefined,
+});
+
+/** Limits how many apps and previews that don't exist a client may request. */
+export const countUnknown = (failedLookups: FailedLookups) => ({
+  findRefusal: (client: string) => failedLookups.findRefusal('apps', client),
+  // A failure to count must not fail the request.
+  onUnknown: (client: string) => void failedLookups.count('apps', client).catch(() => {}),
 });

@@ -30,7 +30,7 @@ await publishFiles(
     'dist/%2e%2e/c.txt': 'LITERAL',
     'dist/..dots.txt': 'HIDDEN dots',
     'dist/.env': 'HIDDEN env',
-    'dist/.git/config': 'HIDDEN git',
+    'dist/.svn/config': 'HIDDEN svn',
     'dist/_plinth/x.js': 'HIDDEN platform',
     'src/main.ts': 'HIDDEN source',
     'functions/pay.ts': 'HIDDEN function',
@@ -137,6 +137,7 @@ const vectors: readonly (readonly [target: string | Buffer, expected: number | s
   ['/a.txt#x', 404],
   // unpublished files
   ['/.env', 404],
+  ['/.svn/config', 404],
   ['/.git/config', 404],
   ['/.git/HEAD', 404],
   ['/src/main.ts', 404],

@@ -1,6 +1,7 @@
 // Serves published apps. It runs alongside the API's operations, none of which can be reached on an app's host.
 // Cookies are neither set nor read.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { isPreviewLabel } from '../../../core/auth/previews.ts';
 import type { FailedLookups } from '../../../core/auth/request/failed-lookups.ts';
 import { GateClosed } from '../../../kit/fair-gate.ts';
 import { createAddressReader, nameClient } from '../../../kit/http/connection/client-address.ts';
@@ -10,15 +11,23 @@ import { type Header, listSecurityHeaders } from '../../../kit/http/response/sec
 import type { OtherRequests } from '../../../kit/http/server.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
+import type { PublishedFile } from '../contract.ts';
 import { platformFolder } from '../snapshot.ts';
 import { type AppTarget, createTargetFinder } from './address.ts';
-import { joinPolicies, sandboxPolicy, toOwnHeaders, toSandboxedHeaders } from './app-headers.ts';
+import {
+  joinPolicies,
+  sandboxPolicy,
+  toOwnHeaders,
+  toPreviewHeaders,
+  toSandboxedHeaders,
+  withoutFrameAncestors,
+} from './app-headers.ts';
 import { cacheControlOf } from './cache-control.ts';
 import { contentTypeOf } from './content-types.ts';
 import type { Content, Contents } from './contents.ts';
-import { createLiveApps, type LiveApp, type LiveAppDeps, type SignInOffer } from './live-apps.ts';
+import { countUnknown, createLiveApps, type LiveApp, type LiveAppDeps, type SignInOffer } from './live-apps.ts';
 import { createManifests } from './manifests.ts';
-import { parsePath } from './path.ts';
+import { parsePath, type Resolved } from './path.ts';
 import { end, respondWithFile } from './respond.ts';
 
 /**
@@ -32,6 +41,16 @@ export interface PlatformApp {
   readonly signIn: SignInOffer;
 }
 
+/** What a host serves: a published app, or a preview. */
+export interface Served<File> {
+  /** The headers of every response. */
+  readonly headers: OutgoingHttpHeaders;
+  cacheControlOf(path: string): string;
+  readPlatformFile(name: string): Buffer | undefined | Promise<Buffer | undefined>;
+  resolve(segments: readonly string[]): Resolved<File> | Promise<Resolved<File>>;
+  open(found: { readonly path: string; readonly file: File }): Content | Promise<Content>;
+}
+
 export interface ServeDeps {
   readonly db: Db;
   /** The contents of published files. */
@@ -43,6 +62,10 @@ export interface ServeDeps {
   readonly trustedProxies: readonly string[];
   readonly platformFiles: PlatformFiles;
   readonly readSignInOffer: LiveAppDeps['readSignInOffer'];
+  /** The origin of the page that shows previews in frames. */
+  readonly consoleOrigin: string;
+  /** Finds what a preview's host serves. Undefined if there is no such preview. */
+  findPreview(label: string, client: string): Promise<Served<unknown> | undefined>;
   onError(error: unknown, requestId: string): void;
 }
 
@@ -51,6 +74,7 @@ interface Visit {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly headers: OutgoingHttpHeaders;
+  readonly isPreview: boolean;
 }
 
 export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
@@ -61,38 +85,51 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     db,
     readSignInOffer: deps.readSignInOffer,
     toHeaders: appsDomain === undefined ? toSandboxedHeaders : toOwnHeaders,
-    findRefusal: (client) => failedLookups.findRefusal('apps', client),
-    // A failure to count must not fail the request.
-    onUnknown: (client) => void failedLookups.count('apps', client).catch(() => {}),
+    ...countUnknown(failedLookups),
   });
   const manifests = createManifests(db);
+  const isSandboxed = appsDomain === undefined;
+  const ofPreviews = toPreviewHeaders({}, { isSandboxed, host: '', consoleOrigin: deps.consoleOrigin });
 
   async function answer({ slug, target }: AppTarget, visit: Visit): Promise<void> {
     const { request } = visit;
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(visit, 405, { allow: 'GET, HEAD' });
-    if (slug === undefined) return refuse(visit, 404);
-    const found = liveApps.find(slug, () => nameClient(readAddress(request)));
+    if (slug === undefined) return refuse(visit, 404, {}, noApp);
+    const client = () => nameClient(readAddress(request));
+    if (isPreviewLabel(slug)) {
+      const preview = await deps.findPreview(slug, client());
+      return preview === undefined ? refuse(visit, 404, {}, noPreview) : answerFrom(preview, target, visit);
+    }
+    const found = liveApps.find(slug, client);
     const app = found instanceof Promise ? await found : found;
-    if (app === undefined) return refuse(visit, 404);
-    const headers = { ...visit.headers, ...app.headers, 'x-app-revision': app.revision };
-    return answerFor(app, target, { ...visit, headers });
+    return app === undefined ? refuse(visit, 404, {}, noApp) : answerFrom(toServed(app), target, visit);
   }
 
-  async function answerFor(app: LiveApp, target: string, visit: Visit): Promise<void> {
+  const toServed = (app: LiveApp): Served<PublishedFile> => ({
+    headers: { ...app.headers, 'x-app-revision': app.revision },
+    cacheControlOf,
+    readPlatformFile: (name) => platformFiles.get(name)?.(app),
+    resolve: (segments) => manifests.resolve(app, segments),
+    open: ({ file }) => published.ofFile(app.id, file),
+  });
+
+  async function answerFrom<File>(served: Served<File>, target: string, { headers, ...rest }: Visit): Promise<void> {
+    const visit = { ...rest, headers: { ...headers, ...served.headers } };
     const [path = ''] = target.split('?', 1);
     const segments = parsePath(path);
     if (path === '') return addSlash(visit);
     if (segments === undefined) return refuse(visit, 404);
     if (segments[0] === platformFolder) {
       const name = segments.slice(1).join('/');
-      const bytes = platformFiles.get(name)?.(app);
-      return bytes === undefined ? refuse(visit, 404) : send(visit, name, published.ofBytes(bytes));
+      const bytes = await served.readPlatformFile(name);
+      return bytes === undefined ? refuse(visit, 404) : send(visit, served, name, published.ofBytes(bytes));
     }
-    const file = manifests.resolve(app, segments);
+    const file = served.resolve(segments);
     const resolved = file instanceof Promise ? await file : file;
     if (resolved === 'add slash') return addSlash(visit);
     if (resolved === undefined) return refuse(visit, 404);
-    return send(visit, resolved.path, published.ofFile(app.id, resolved.file));
+    const content = served.open(resolved);
+    return send(visit, served, resolved.path, content instanceof Promise ? await content : content);
   }
 
   return {
@@ -100,7 +137,9 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     match: createTargetFinder(appsDomain),
     async answer(target, request, response, requestId) {
       if (hasUnreadBody(request)) response.shouldKeepAlive = false; // the body is never read
-      const visit = { request, response, headers: { ...always, 'x-request-id': requestId } };
+      const isPreview = target.slug !== undefined && isPreviewLabel(target.slug);
+      const headers = { ...always, ...(isPreview && ofPreviews), 'x-request-id': requestId };
+      const visit = { request, response, headers, isPreview };
       await answer(target, visit).catch((error) => {
         if (!(error instanceof GateClosed || error instanceof Problem)) deps.onError(error, requestId);
         if (response.headersSent) throw error;
@@ -122,7 +161,12 @@ function listConstantHeaders({ appsDomain, isHttps }: ServeDeps): OutgoingHttpHe
     : { ...Object.fromEntries(listSecurityHeaders(false).map(toEntry)), 'origin-agent-cluster': '?1' };
 }
 
-const send = ({ request, response, headers }: Visit, path: string, content: Content): Promise<void> =>
+const send = (
+  { request, response, headers }: Visit,
+  { cacheControlOf }: Pick<Served<unknown>, 'cacheControlOf'>,
+  path: string,
+  content: Content,
+): Promise<void> =>
   respondWithFile(request, response, {
     content,
     type: contentTypeOf(path),
@@ -138,18 +182,32 @@ function addSlash({ request, response, headers }: Visit): void {
   end(request, response, 307, { ...headers, 'cache-control': 'no-cache', location });
 }
 
-const notices: Readonly<Record<number, readonly [title: string, text: string]>> = {
+type Notice = readonly [title: string, text: string];
+
+/** Says the same of an app that does not exist and of one that is not published. */
+const noApp: Notice = [
+  'There is no app at this address',
+  'It was never published, or has been taken down, or the address has a typing mistake. Ask whoever gave you the address.',
+];
+const noPreview: Notice = ['This preview has ended', 'Open the app in the console again to see it.'];
+
+const notices: Readonly<Record<number, Notice>> = {
   404: ['Page not found', 'There is no page at this address. Check the link that you followed.'],
   405: ['Method not allowed', 'Published pages accept only GET and HEAD requests.'],
   429: [
     'Too many requests',
     "Too many requests from your address were for pages that don't exist. Try again in a minute.",
   ],
-  503: ['Temporarily unavailable', 'The page could not be loaded. Try again in a moment.'],
 };
+const unavailable: Notice = ['Temporarily unavailable', 'The page could not be loaded. Try again in a moment.'];
 
-function refuse({ request, response, headers }: Visit, status: number, more: OutgoingHttpHeaders = {}): void {
-  const [title = '', text = ''] = notices[status] ?? notices[503] ?? [];
+function refuse(
+  { request, response, headers, isPreview }: Visit,
+  status: number,
+  more: OutgoingHttpHeaders = {},
+  notice: Notice = notices[status] ?? unavailable,
+): void {
+  const [title, text] = notice;
   const all = { ...headers, ...more, 'cache-control': 'no-store' };
   if (!request.headers.accept?.includes('text/html')) {
     const plain = { ...all, 'content-type': 'text/plain; charset=utf-8' };
@@ -157,7 +215,8 @@ function refuse({ request, response, headers }: Visit, status: number, more: Out
     return;
   }
   const page = renderNotice(title, text);
-  const { 'content-security-policy': policy, ...others } = pageHeaders(page);
+  const { 'content-security-policy': ownPolicy = '', ...others } = pageHeaders(page);
+  const policy = isPreview ? withoutFrameAncestors(ownPolicy) : ownPolicy;
   const described = {
     ...all,
     ...others,

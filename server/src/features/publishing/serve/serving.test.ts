@@ -267,7 +267,7 @@ describe('hosts', async () => {
   ])('%s shows nothing, and never the API', async (name) => {
     for (const path of ['/', '/healthz', '/api/apps', '/openapi.json', '/docs']) {
       const got = await visit(world.url, name, path, { headers: { authorization: `Bearer ${token}` } });
-      expect([path, got.status, got.text]).toEqual([path, 404, 'Page not found\n']);
+      expect([path, got.status, got.text]).toEqual([path, 404, 'There is no app at this address\n']);
     }
   });
 
