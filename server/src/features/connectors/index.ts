@@ -32,6 +32,7 @@ export function connectors({ metrics, ...deps }: ConnectorDeps) {
   return {
     routes: connectorRoutes({ ...deps, endpoints, states, revoke: tokens.revoke }),
     jobs: [...connectorJobs, ...tokens.jobs],
+    queues: tokens.queues,
     gauges: tokens.gauges,
     /** Used by workflows. */
     sendRequest: tokens.send,

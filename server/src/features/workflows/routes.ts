@@ -9,6 +9,7 @@ import { perCall } from '../../core/auth/prices.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { AppRole } from '../../core/auth/roles.ts';
 import { type Route, route } from '../../core/auth/route.ts';
+import { accepts } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { eventMedia, media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';
@@ -45,7 +46,7 @@ import {
 import { checkAgents, checkDraft, checkForTurningOn, validateDraft } from './draft.ts';
 import { mermaid } from './reads/diagram.ts';
 import { streamSeconds } from './reads/progress.ts';
-import { accepts, drawWorkflow, type ReadDeps, readRun } from './reads/run.ts';
+import { drawWorkflow, type ReadDeps, readRun } from './reads/run.ts';
 import { hideMessage } from './reads/viewers.ts';
 import { prepareRun, runWorkflow } from './run-now.ts';
 import type { CancelDeps } from './runs/cancel.ts';
@@ -146,6 +147,7 @@ const collectionRoutes = (deps: WorkflowRouteDeps): Route[] => [
     access: appAs('editor'),
     plan: 'workflows',
     limit: writeLimit,
+    stores: 3_000,
     work: 'outside',
     idempotency: 'optional',
     secretFields: ['hook_url'],
@@ -205,6 +207,7 @@ const definitionRoutes = (deps: WorkflowRouteDeps): Route[] => [
     access: workflowGuard('editor'),
     plan: 'workflows',
     limit: writeLimit,
+    stores: 'measured',
     work: 'outside',
     body: WorkflowChange,
     repeat: 'safe',
@@ -315,6 +318,7 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
     access: workflowGuard('editor'),
     plan: 'workflows',
     limit: perMinute(5, 'caller'),
+    stores: 3_000,
     idempotency: 'optional',
     body: RunRequest,
     audits: ['workflow.run'],
@@ -420,6 +424,7 @@ const hookRoute = (deps: WorkflowRouteDeps): Route =>
     credentials: open,
     access: hookGuard('workflow', 'workflows'),
     limit: perMinute(300, 'hook'),
+    stores: 3_000,
     idempotency: 'optional',
     bodyLimitBytes: maxInputBytes,
     query: HookQuery,

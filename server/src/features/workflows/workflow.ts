@@ -6,6 +6,7 @@ import { findPlanRefusal } from '../../core/auth/plans.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { isAppRoleAtLeast } from '../../core/auth/roles.ts';
 import { lockApp } from '../../core/identity/apps.ts';
+import type { StorageQuota } from '../../core/storage/quota.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import { newId } from '../../kit/ids.ts';
@@ -30,12 +31,15 @@ import { activate, toTriggerKey } from './triggers/trigger-columns.ts';
 export interface WorkflowRules extends HookDeps {
   /** Whether the app has an entity with this name. */
   hasEntity(db: Db, access: AppAccess, name: string): Promise<boolean>;
+  readonly storage: StorageQuota;
 }
 
 export const maxWorkflows = 200;
 /** Archived workflows can't be deleted, so they have their own limit. */
 export const maxArchived = 1_000;
 const maxVersions = 100;
+/** What a version counts besides its definition (core/storage/stored-tables.ts). */
+const versionBytes = 350;
 /** Includes versions that runs still use. */
 export const maxStoredVersions = 1_000;
 
@@ -180,8 +184,10 @@ export function changeWorkflow(
     const change = await planChange(db, deps, access, { before, input, draft, stored }, now);
     if (change === undefined) return unchanged(presentInFull(access, before, stored, deps));
     const after = await saveWorkflow(db, before, { ...change, updated_date: now });
-    if (draft.definition && after.current_version_id !== before.current_version_id)
+    if (draft.definition && after.current_version_id !== before.current_version_id) {
+      await deps.storage.admit(db, access, versionBytes + JSON.stringify(input.definition).length, now);
       await saveVersion(db, access, { workflow: after, versionId: draft.definition.versionId, source: input }, now);
+    }
     await auditChange(db, access, { type: 'workflow.updated', before, after }, now);
     return presentInFull(access, after, change.current_version_id ? (input.definition ?? stored) : stored, deps);
   });

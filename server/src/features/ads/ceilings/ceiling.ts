@@ -111,7 +111,7 @@ export async function requireWithinCeiling(
   throw new Problem(
     'conflict',
     'spending_ceiling_reached',
-    "The daily budget exceeds what is left of the workspace's ceiling for ads. Nothing was changed. Choose a smaller budget, ask an owner or admin to make the change, or ask the owner to raise the ceiling.",
+    "The daily budget exceeds what is left of the workspace's ceiling for ads. Budgets count for a day after a campaign stops. Nothing was changed. Choose a smaller budget, ask an owner or admin to make the change, or ask the owner to raise the ceiling.",
     {
       members: {
         ...planned.about,

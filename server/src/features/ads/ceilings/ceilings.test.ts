@@ -106,6 +106,24 @@ describe('an app editor', () => {
     expect((await world.call('POST', here.at('campaigns/pause-all'), { as: here.member })).status).toBe(200);
   });
 
+  it("can't spend a budget twice a day by stopping one campaign and starting another", async () => {
+    const here = await sceneWith('editor', { tracked: true });
+    await ceilings(here, 10, 10);
+    const first = (await launchAs(here, here.member, 10)).body.campaign.id;
+    const launchSecond = () => launchAs(here, here.member, 5, { campaign_name: 'Second' });
+    const refused = { status: 409, body: { code: 'spending_ceiling_reached', remaining_daily_micros: 0 } };
+    expect((await setBudget(here, here.member, first, 5)).status).toBe(200);
+    expect(await launchSecond()).toMatchObject(refused);
+    expect((await change(here, here.member, first, '/pause')).status).toBe(200);
+    expect(await launchSecond()).toMatchObject(refused);
+    expect((await change(here, here.member, first, '', 'DELETE')).status).toBe(200);
+    expect(await launchSecond()).toMatchObject(refused);
+    expect(await countLaunches(here)).toBe(1);
+    // A day later.
+    await world.db.updateTable('ads_campaigns').set({ spent_until: new Date() }).where('id', '=', first).execute();
+    expect((await launchSecond()).status).toBe(200);
+  });
+
   it('uses what is left once, however many launches are sent at the same time', async () => {
     const here = await sceneWith('editor');
     const sent = [1, 2, 3, 4, 5].map((number) =>

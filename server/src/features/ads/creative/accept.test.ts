@@ -236,6 +236,18 @@ describe('acceptAsset', () => {
     });
   });
 
+  it('is refused at the storage quota, and records nothing', async () => {
+    const scene = await newScene(owner);
+    const [campaign, asset] = [await newCampaign(scene), await newAsset(scene)];
+    const { workspace_id } = scene.app;
+    await world.db.updateTable('workspaces').set({ storage_quota_bytes: 0 }).where('id', '=', workspace_id).execute();
+    expect(await accept(scene, asset, campaign)).toMatchObject({
+      status: 402,
+      body: { code: 'storage_quota_exceeded' },
+    });
+    expect(await entriesOf(scene, 'ads.campaign.asset_accepted')).toEqual([]);
+  });
+
   it('refuses campaigns that cannot have it', async () => {
     const scene = await newScene(owner);
     const asset = await newAsset(scene);

@@ -24,6 +24,7 @@ import {
   findSessionByKey,
   insertSession,
   listSessionAssets,
+  lockFailedSession,
   restartSession,
   type SessionRow,
 } from '../store/assets.ts';
@@ -100,9 +101,10 @@ export async function resumeSession(
   if (session.state !== 'failed') return answerWith(session, deps);
   const modelState = await deps.model.readState();
   await transaction(db, async (db) => {
+    // The session is locked before the counter and the credits, as in cancelSession: otherwise the two could deadlock.
+    if (!(await lockFailedSession(db, session))) throw modelUnavailable();
     const reservation_id = await begin(db, deps, access, { session, modelState }, now);
-    // If another request was faster, the rollback releases this request's credits.
-    if (!(await restartSession(db, session, reservation_id, now))) throw modelUnavailable();
+    await restartSession(db, session, reservation_id, now);
   });
   return answerWith(session, deps);
 }

@@ -203,6 +203,23 @@ describe('generateAssets', () => {
     expect([(await answer).status, await readCounted(app)]).toEqual([200, 0]);
   });
 
+  it('waits for a failed session that is locked, without holding the counter', async () => {
+    const app = await newApp();
+    const headers = { 'idempotency-key': 'locked' };
+    await generate(app, impatient, headers);
+    const { answer } = await world.db.transaction().execute(async (db) => {
+      await sql`select from ads_asset_sessions where app_id = ${app.id} for update`.execute(db);
+      const answer = generate(app, world, headers);
+      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await expect.poll(async () => (await waiting.execute(world.db)).rows.length).toBe(1);
+      await sql`update unpaid_model_work set times = times + 1 where subject_id = ${app.id}`.execute(db);
+      return { answer };
+    });
+    await expect.poll(async () => (await findSession(app))?.state).toBe('writing');
+    await run(await findSession(app));
+    expect((await answer).status).toBe(200);
+  });
+
   it('is refused if the number is used up, and reserves nothing', async () => {
     const app = await newApp();
     await useUp(app);

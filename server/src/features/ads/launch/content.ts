@@ -1,8 +1,11 @@
 // A launch's content: the campaign with its defaults, and the model's texts where the caller sent none.
+import type { AppRow } from '../../../core/auth/proofs.ts';
+import { countCampaignText, uncountCampaignText } from '../../../core/credits/unpaid.ts';
 import type { NewCampaign } from '../../../gateways/ad-platform/index.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
 import { type AdCopy, writeCopy } from '../creative/copy.ts';
 import type { Language } from '../creative/languages.ts';
 import type { Business } from '../creative/prompt.ts';
@@ -81,7 +84,10 @@ export function checkDays({ start_date, end_date }: CampaignInput, today: string
 const maxCopyMs = 12_000;
 
 /** Uses the texts in the request, and requests missing ones from the model. */
-export async function completeTexts(model: LanguageModel, input: CampaignInput, business: Business): Promise<Texts> {
+export async function completeTexts(
+  input: CampaignInput,
+  write: (slots: readonly TextSlot[], language: Language) => Promise<AdCopy>,
+): Promise<Texts> {
   const isSmart = input.campaign_type === 'SMART';
   const sent: Readonly<Record<TextSlot, readonly string[] | undefined>> = {
     HEADLINE: input.headlines,
@@ -90,7 +96,7 @@ export async function completeTexts(model: LanguageModel, input: CampaignInput, 
     DESCRIPTION: input.descriptions,
   };
   const missing = (['HEADLINE', 'LONG_HEADLINE', 'DESCRIPTION'] as const).filter((slot) => sent[slot] === undefined);
-  const written = missing.length === 0 ? {} : await writeTexts(model, missing, input.language_code ?? 'en', business);
+  const written = missing.length === 0 ? {} : await write(missing, input.language_code ?? 'en');
   const textsOf = (slot: TextSlot) => sent[slot] ?? written[slot] ?? [];
   return {
     headlines: textsOf('HEADLINE'),
@@ -99,16 +105,26 @@ export async function completeTexts(model: LanguageModel, input: CampaignInput, 
   };
 }
 
-async function writeTexts(
+/** Nobody pays for these texts, so only a number of launches a day may ask for them. */
+export async function writeTexts(
+  db: Db,
   model: LanguageModel,
-  slots: readonly TextSlot[],
-  language: Language,
-  business: Business,
+  app: Pick<AppRow, 'workspace_id' | 'id'>,
+  { slots, ...about }: TextOrder,
+  now: Date,
 ): Promise<AdCopy> {
   if (!model.configured) throw modelNotConfigured();
-  const copy = await writeCopy(model, slots, { language, business }, AbortSignal.timeout(maxCopyMs));
+  await countCampaignText(db, app, now);
+  const copy = await writeCopy(model, slots, about, AbortSignal.timeout(maxCopyMs));
+  if (copy === 'unavailable') await uncountCampaignText(db, app, now);
   if (typeof copy === 'string') throw modelUnavailable();
   return copy;
+}
+
+interface TextOrder {
+  readonly slots: readonly TextSlot[];
+  readonly language: Language;
+  readonly business: Business;
 }
 
 const modelUnavailable = () =>

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { writeAdTexts } from '../../../../../sandbox/src/ad-texts.ts';
 import { addCard, listCreated, places, startLaunchWorld } from '../../../../test/support/launching.ts';
 import { startSecondApp } from '../../../../test/support/world.ts';
+import { maxUnpaidADay } from '../../../core/credits/unpaid.ts';
 import { newId } from '../../../kit/ids.ts';
 import { identify, toLaunchKey } from './identity.ts';
 
@@ -294,6 +295,31 @@ describe('refusals of a launch', () => {
     const got = await without.call('POST', here.at('launch'), { as: here.as, body });
     expect(got).toMatchObject({ status: 503, body: { code: 'model_not_configured', retry_safe: false } });
     expect(await listLaunches(here)).toEqual([]);
+  });
+
+  it('without texts, once the model was asked for those of 20 launches of the app today: 429', async () => {
+    const here = await scene();
+    const count = () =>
+      world.db
+        .selectFrom('unpaid_model_work')
+        .where('subject_id', '=', here.app.id)
+        .select(['kind', 'times'])
+        .execute();
+    model.behave(500);
+    await here.launch({ headlines: null });
+    expect(await count()).toEqual([{ kind: 'campaign_text', times: 0 }]);
+    await world.db
+      .updateTable('unpaid_model_work')
+      .set({ times: maxUnpaidADay.campaign_text })
+      .where('subject_id', '=', here.app.id)
+      .execute();
+    model.behave('well');
+    const asked = model.requests.length;
+    const got = await here.launch({ headlines: null });
+    expect(got).toMatchObject({ status: 429, body: { code: 'rate_limited', limit: 20 } });
+    expect(model.requests).toHaveLength(asked);
+    expect((await here.launch()).status).toBe(200);
+    expect(await count()).toEqual([{ kind: 'campaign_text', times: 20 }]);
   });
 
   it('while the ad platform cannot be reached: 503, and the model is asked before', async () => {

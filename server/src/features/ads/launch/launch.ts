@@ -39,7 +39,14 @@ import {
 } from '../store/launches.ts';
 import { type AccountRow, isReady } from '../store/rows.ts';
 import type { AdsTimes } from '../times.ts';
-import { checkDays, completeTexts, composeContent, type LaunchContent, listWithoutEffect } from './content.ts';
+import {
+  checkDays,
+  completeTexts,
+  composeContent,
+  type LaunchContent,
+  listWithoutEffect,
+  writeTexts,
+} from './content.ts';
 import type { CampaignInput, LaunchedCampaign } from './contract.ts';
 import { type LaunchFailure, toProblem } from './failure.ts';
 import { identify, toLaunchKey } from './identity.ts';
@@ -113,7 +120,9 @@ export async function prepareLaunch(
     { ...campaign, business_name: businessName, landing_page_url: campaign.landing_page },
     '',
   );
-  const texts = await completeTexts(deps.model, campaign, business);
+  const texts = await completeTexts(campaign, (slots, language) =>
+    writeTexts(db, deps.model, access.app, { slots, language, business }, now),
+  );
   if (!isPlatformLive) throw platformUnavailable();
   const content = composeContent(campaign, businessName, targets, texts, currency_code);
   return { order, identity, content, ignored: listIgnored(order, isAccountReady), waitsUntil };

@@ -43,6 +43,7 @@ const common = {
   credentials: writeCredentials,
   access: appAs('editor'),
   limit: perMinute(10, 'caller+app'),
+  stores: 6_000,
   work: 'outside',
   effect: 'spend',
   needsWorker: true,

@@ -48,16 +48,30 @@ export const findSessionByKey = (db: Db, { id, ...app }: SessionKey): Promise<Se
   sessions(db, app).where('id', '=', id).selectAll().executeTakeFirst();
 
 /**
- * Returns false if the session has not failed, was restarted by another request, or is still claimed. Completing that
- * claim would remove the session from the queue again.
+ * Locks a failed session until the end of the transaction. Returns false if it has not failed, was restarted by another
+ * request, or is still claimed: completing that claim would remove the session from the queue again.
  */
+export async function lockFailedSession(db: Db, { workspace_id, id }: SessionKey): Promise<boolean> {
+  const row = await db
+    .selectFrom('ads_asset_sessions')
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .where('state', '=', 'failed')
+    .where('claimed_slot', 'is', null)
+    .select('id')
+    .forUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Restarts a session that lockFailedSession has locked. */
 export async function restartSession(
   db: Db,
   { workspace_id, id }: SessionKey,
   reservation_id: string,
   now: Date,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+): Promise<void> {
+  await db
     .updateTable('ads_asset_sessions')
     .set({
       state: 'writing',
@@ -70,10 +84,7 @@ export async function restartSession(
     })
     .where('workspace_id', '=', workspace_id)
     .where('id', '=', id)
-    .where('state', '=', 'failed')
-    .where('claimed_slot', 'is', null)
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
+    .execute();
 }
 
 export async function saveSessionState(

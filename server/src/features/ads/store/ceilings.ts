@@ -32,7 +32,8 @@ export interface Budgeted {
 
 /**
  * The daily budgets of campaigns that spend, or will without anybody being asked: enabled ones, those that wait for
- * tracking or for a hold to end, and those with a resume under way. A budget that is being raised counts as raised.
+ * tracking or for a hold to end, and those with a resume under way. A budget that is being raised counts as raised. The
+ * budget of a campaign that stopped, and a budget before it was lowered, count for another day.
  */
 export async function listBudgeted(
   db: Db,
@@ -40,7 +41,9 @@ export async function listBudgeted(
   except: string | undefined,
 ): Promise<Budgeted[]> {
   const { rows } = await sql<Budgeted>`
-    select c.app_id, a.currency_code, sum(greatest(c.daily_budget_micros, x.micros))::bigint as daily_micros
+    select c.app_id, a.currency_code, sum(greatest(
+      case when spends then greatest(c.daily_budget_micros, x.micros) else 0 end,
+      case when c.spent_until > now() then c.spent_budget_micros else 0 end))::bigint as daily_micros
     from ads_campaigns c
     left join ads_accounts a on a.workspace_id = c.workspace_id and a.app_id = c.app_id
     left join lateral (
@@ -48,9 +51,11 @@ export async function listBudgeted(
       from ads_changes x
       where x.workspace_id = ${workspace_id} and x.app_id = c.app_id and x.campaign_id = c.id and x.ended_date is null
     ) x on true
-    where c.workspace_id = ${workspace_id} and c.status <> 'REMOVED' and c.id is distinct from ${except ?? null}::uuid
-      and (c.status = 'ENABLED' or x.is_resumed
-        or cardinality(c.own_reasons) > 0 and not c.own_reasons && '{SERVICE_PAUSED_BY_USER,SERVICE_APP_DELETED,SERVICE_ACCOUNT_CLOSED}')
+    cross join lateral (select c.status <> 'REMOVED' and (c.status = 'ENABLED' or coalesce(x.is_resumed, false)
+      or cardinality(c.own_reasons) > 0 and not c.own_reasons && '{SERVICE_PAUSED_BY_USER,SERVICE_APP_DELETED,SERVICE_ACCOUNT_CLOSED}'
+    ) as spends) as now_or_soon
+    where c.workspace_id = ${workspace_id} and c.id is distinct from ${except ?? null}::uuid
+      and (spends or c.spent_until > now())
     group by c.app_id, a.currency_code`.execute(db);
   return rows;
 }

@@ -97,6 +97,7 @@ const conversionRoutes = (deps: TrackingDeps): Route[] => [
     credentials: writeCredentials,
     access: appAs('editor'),
     limit: changeLimit,
+    stores: 800,
     idempotency: 'optional',
     body: NewConversionMapping,
     audits: ['ads.mapping.created'],

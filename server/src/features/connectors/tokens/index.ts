@@ -1,6 +1,7 @@
-// The token interface for connectors and other features: requests, revocation and background jobs.
+// The token interface for connectors and other features: requests, revocation and background work.
 import type { Db } from '../../../tables.ts';
 import { tokenJobs } from './background.ts';
+import { createRefreshQueue } from './queue.ts';
 import { type ConnectorRequest, type ConnectorRequestDeps, type ConnectorResult, sendRequest } from './request.ts';
 import { type RevocableConnection, type RevokeDeps, revokeTokens } from './revoke.ts';
 import { countFailing } from './store/refreshes.ts';
@@ -11,6 +12,7 @@ export type TokenDeps = ConnectorRequestDeps & Pick<RevokeDeps, 'onRevokeError'>
 
 export const createTokens = (deps: TokenDeps) => ({
   jobs: tokenJobs(deps),
+  queues: [createRefreshQueue(deps)],
   gauges: [
     {
       name: 'plinth_connections_failing',

@@ -1,4 +1,4 @@
-// Tests refreshing tokens against a real authorization server: by the job and on use, in many concurrent processes, and
+// Tests refreshing tokens against a real authorization server: by the queue and on use, in many concurrent processes, and
 // while the service, a process or a master key fails or changes. The service's own journal shows its actions.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,6 +7,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';
 import { startConnectorScene } from '../../../../test/support/connections.ts';
 import { createTokenDeps } from '../../../../test/support/token-deps.ts';
+import { releaseClaims } from '../../../kit/background/queues/complete.ts';
+import type { Queue } from '../../../kit/background/queues/queue.ts';
 import { openDatabase } from '../../../kit/db/database.ts';
 import { createSecrets } from '../../../kit/secrets.ts';
 import type { Tables } from '../../../tables.ts';
@@ -17,7 +19,7 @@ import { findById } from './store/refreshes.ts';
 
 const mail = await startMailSandbox();
 const scene = await startConnectorScene({ environment: { SMTP_URL: mail.smtpUrl } });
-const { world, sandbox, tokens, deps, connect, newApp, find, runJob } = scene;
+const { world, sandbox, tokens, deps, connect, newApp, find, refreshDue, runJob } = scene;
 const { db } = world.app.database;
 const minuteMs = 60_000;
 
@@ -26,7 +28,6 @@ beforeEach(() => {
   sandbox.behave('well');
 });
 
-const refreshDue = () => runJob('refresh connections');
 const ahead = (minutes: number) => {
   world.clock.aheadMs = minutes * minuteMs;
 };
@@ -48,7 +49,7 @@ const journalSince = (mark: number, connector: string) =>
 const countIssued = (mark: number, connector: string) =>
   journalSince(mark, connector).filter(({ event, grant }) => event === 'issued' && grant === 'refresh_token').length;
 
-describe('the refresh job', () => {
+describe('the refresh queue', () => {
   it('replaces both tokens 5 minutes before they expire, and not earlier', async () => {
     const id = await connect(await newApp(), 'slack');
     const before = await openOf(id);
@@ -65,6 +66,60 @@ describe('the refresh job', () => {
     const row = await find(id);
     expect(row).toMatchObject({ status: 'active', refresh_attempts: 0, refresh_started_at: null, last_error: null });
     expect(row.next_refresh_at?.getTime()).toBeGreaterThan(world.clock.now().getTime() + 50 * minuteMs);
+  });
+
+  it('keeps to what the connection says, whatever changes it while a worker has claimed the row', async () => {
+    const id = await connect(await newApp(), 'slack');
+    const readDue = async () =>
+      (await sql<{ due_at: Date | null }>`select due_at from connection_refreshes where id = ${id}`.execute(world.db))
+        .rows[0]?.due_at;
+    expect(await readDue()).toEqual((await find(id)).next_refresh_at);
+    ahead(56);
+    sandbox.behave('hold', 'slack');
+    const mark = sandbox.journal.length;
+    const refreshing = refreshDue();
+    await expect.poll(() => countIssued(mark, 'slack')).toBe(1);
+    const reconnected = new Date(Date.now() + 600 * minuteMs);
+    await sql`update connections set next_refresh_at = ${reconnected}, refresh_started_at = null where id = ${id}`.execute(
+      world.db,
+    );
+    sandbox.behave('well', 'slack');
+    await refreshing;
+    expect(await readDue()).toEqual(reconnected);
+    await sql`update connections set next_refresh_at = null where id = ${id}`.execute(world.db);
+    expect(await readDue()).toBeNull();
+  });
+
+  it('repeats what a crashed worker has claimed as soon as no other process may be refreshing the tokens', async () => {
+    const id = await connect(await newApp(), 'slack');
+    const [queue] = tokens.queues;
+    const startedAt = new Date();
+    await sql`update connection_refreshes set claimed_slot = 77, claimed_epoch = 1, due_at = now() where id = ${id}`.execute(
+      world.db,
+    );
+    await sql`update connections set refresh_started_at = ${startedAt},
+      next_refresh_at = ${new Date(startedAt.getTime() + minuteMs)} where id = ${id}`.execute(world.db);
+    expect(await releaseClaims(db, queue as Queue)).toBe(1);
+    const { rows } = await sql`select due_at, crash_count from connection_refreshes where id = ${id}`.execute(world.db);
+    expect(rows).toEqual([{ due_at: (await find(id)).next_refresh_at, crash_count: 1 }]);
+  });
+
+  it('refreshes the tokens of other services while one does not answer', async () => {
+    const silent = await Promise.all(Array.from({ length: 9 }, async () => connect(await newApp(), 'dropbox')));
+    const other = await connect(await newApp(), 'zoom');
+    const before = await openOf(other);
+    sandbox.behave('hold', 'dropbox');
+    ahead(56);
+    await sql`update connection_refreshes set due_at = due_at - interval '1 hour' where id = any(${silent}::uuid[])`.execute(
+      world.db,
+    );
+    const refreshing = refreshDue();
+    await expect.poll(async () => (await openOf(other))?.accessToken).not.toBe(before?.accessToken);
+    const { rows } = await sql`select from connection_refreshes
+      where id = any(${silent}::uuid[]) and claimed_slot is not null`.execute(world.db);
+    expect(rows).toHaveLength(8);
+    sandbox.behave('well', 'dropbox');
+    await refreshing;
   });
 
   it('leaves alone the connections of an app in the trash', async () => {

@@ -2,6 +2,7 @@
 // Calls that arrive during the generation wait for it. No database connection is held while the model writes.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { countUnpaid, uncountUnpaid } from '../../../core/credits/unpaid.ts';
+import type { StorageQuota } from '../../../core/storage/quota.ts';
 import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import { WakeableSleep, type WakeUps } from '../../../kit/background/workers/wake.ts';
 import type { Clock } from '../../../kit/clock.ts';
@@ -37,6 +38,7 @@ export interface AnalysisDeps {
   readonly isAnalysisOn: boolean;
   /** Returns the values of all the app's secrets. */
   readonly listSecretValues: (db: Db, access: AppAccess) => Promise<readonly string[]>;
+  readonly storage: StorageQuota;
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
   readonly clock: Clock;
   readonly shutdownSignal: AbortSignal;
@@ -54,6 +56,8 @@ const waitMs = 60_000;
 const leaseSeconds = Math.ceil(generationMs / 1000) + 15;
 /** How long a run is not explained again after the model gave no usable answer. */
 const retrySeconds = 60 * 60;
+/** More than an explanation usually stores (core/storage/stored-tables.ts). */
+const explanationBytes = 3_000;
 /** The longest that a call can take: it waits for a process that crashes, then generates the explanation itself. */
 export const maxAnswerSeconds = (waitMs + generationMs) / 1000;
 
@@ -122,6 +126,7 @@ async function findOrGenerate(db: Db, deps: AnalysisDeps, subject: Subject): Pro
       if (lease?.is_failed) return undefined;
       if (lease === undefined || lease.is_expired) {
         if (!(await model.check())) return undefined;
+        await deps.storage.admit(db, subject.access, explanationBytes, deps.clock.now());
         const holder = newId();
         if (await takeLease(db, run, holder, leaseSeconds)) return await generateUnderLease(db, deps, subject, holder);
         awaited = undefined; // another call has just taken the lease

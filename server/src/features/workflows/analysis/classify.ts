@@ -18,6 +18,7 @@ export const failureClasses = [
   'entity_rule',
   'credits',
   'step_limit',
+  'storage',
   'unknown',
 ] as const;
 
@@ -57,6 +58,7 @@ const classByReason = new Map<string, FailureClass>([
 /** Platform error codes for which the status alone doesn't identify the problem. */
 const classByCode = new Map<string, FailureClass>([
   ['credits_exhausted', 'credits'],
+  ['storage_quota_exceeded', 'storage'],
   ['unique_conflict', 'validation'],
 ]);
 

@@ -17,6 +17,7 @@ export const analyzeRunRoute = (access: Guard<RunAccess>, deps: AnalysisDeps): R
     credentials: writeCredentials,
     access,
     limit: perMinute(5, 'caller', { scaledBy: 'never' }),
+    stores: 'measured',
     work: 'outside',
     heldSeconds: maxAnswerSeconds,
     repeat: 'safe',

@@ -43,7 +43,7 @@ interface Viewer {
 export function answerWithProgress({ streams }: ProgressDeps, access: FollowAccess, viewer: Viewer): Answer<never> {
   const from = parsePosition(access.run, viewer.lastEventId);
   streams.takePlace(access, viewer.held);
-  const answer = answerWithEvents((closed) => followRun(streams, access.run, viewer, from, closed), {
+  const answer = answerWithEvents(viewer.held, (closed) => followRun(streams, access.run, viewer, from, closed), {
     maxMs: streamSeconds * 1000,
     ...(!viewer.hasValues && { partial: ['step_values'] }),
   });

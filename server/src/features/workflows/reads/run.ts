@@ -1,6 +1,6 @@
 // Reads one run as JSON, as a stream while it is running, or as a diagram.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
-import { Answer, withNotes } from '../../../kit/http/answer.ts';
+import { Answer, accepts, withNotes } from '../../../kit/http/answer.ts';
 import type { HeldRequest } from '../../../kit/http/operation.ts';
 import type { Db } from '../../../tables.ts';
 import { presentRun, presentStep } from '../contract.ts';
@@ -34,8 +34,6 @@ export function readRun(
   if (accepts(headers, mermaid)) return drawRun(db, workflow, run);
   return hasValues ? readSteps(db, run, values_from) : readStepsWithoutValues(db, run);
 }
-
-export const accepts = ({ accept }: Headers, type: string): boolean => String(accept ?? '').includes(type);
 
 async function readSteps(db: Db, run: RunSummary, valuesFrom: number | undefined) {
   const from = valuesFrom ?? Math.max(1, run.steps_count - maxStepsWithValues + 1);

@@ -1,6 +1,7 @@
 // The dependencies for executing runs.
 
 import type { DataAccess } from '../../../core/auth/proofs.ts';
+import type { StorageQuota } from '../../../core/storage/quota.ts';
 import type { Publish } from '../../../events.ts';
 import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import type { Clock } from '../../../kit/clock.ts';
@@ -83,6 +84,7 @@ export interface RunDeps {
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
   readonly publish: Publish;
   readonly records: Records;
+  readonly storage: StorageQuota;
   /** Shares of the database connections. */
   readonly shares: Shares;
   readonly agentReplies: AgentReplies;

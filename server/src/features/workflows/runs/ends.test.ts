@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';
 import { createRunScene } from '../../../../test/support/runs.ts';
 import { startWorld } from '../../../../test/support/world.ts';
+import { removeOldPartitions } from '../../../kit/background/partitions.ts';
 import { releaseClaims } from '../../../kit/background/queues/complete.ts';
 import type { Queue } from '../../../kit/background/queues/queue.ts';
 import { newId } from '../../../kit/ids.ts';
@@ -223,15 +224,52 @@ describe('startRuns', () => {
   });
 });
 
+describe('a run that is deleted before it expires', () => {
+  it('leaves no step, whatever else is deleted with it', async () => {
+    const workflow = await scene.insertWorkflow(app, succeeding);
+    const other = await scene.run(app, succeeding);
+    const ids = await Promise.all([1, 2, 3].map(() => scene.start(workflow)));
+    for (const id of ids) await scene.waitForEnd(id);
+    await expect.poll(async () => (await Promise.all(ids.map(scene.listSteps))).flat()).toHaveLength(3);
+    await world.db.deleteFrom('workflows').where('id', '=', workflow.id).execute();
+    expect((await Promise.all(ids.map(scene.listSteps))).flat()).toEqual([]);
+    expect(await scene.listSteps(other.id)).toHaveLength(1);
+  });
+});
+
 describe('runs that are 90 days old', () => {
-  it('are removed with their steps', async () => {
+  const listPartitions = async () =>
+    (
+      await sql<{ name: string }>`select partition::text as name from list_partitions('workflow_steps')`.execute(
+        world.db,
+      )
+    ).rows;
+  const setKeptDays = (days: number) =>
+    sql`update partitioned_tables set kept_days = ${days} where name = 'workflow_steps'`.execute(world.db);
+  const expire = (id: string) =>
+    sql`update workflow_runs set completed_at = completed_at - interval '91 days' where id = ${id}`.execute(world.db);
+
+  it('are removed, and the steps of their week once no run of it is left', async () => {
     const [old, young] = [await scene.run(app, succeeding), await scene.run(app, succeeding)];
-    await sql`update workflow_runs set completed_at = completed_at - interval '91 days' where id = ${old.id}`.execute(
-      world.db,
-    );
+    await expire(old.id);
     await expect.poll(async () => (await scene.getRun(old.id)).claimed_slot).toBeNull();
     expect(await removeOldRuns(world.app.database.db, world.clock.now())).toBe(1);
-    expect(await scene.listSteps(old.id)).toEqual([]);
-    expect(await scene.getRun(young.id)).toMatchObject({ status: 'completed' });
+    await setKeptDays(-30); // this week has expired
+    await removeOldPartitions(world.app.database.db);
+    expect(await scene.listSteps(young.id)).toHaveLength(1);
+    expect(await scene.listSteps(old.id)).toHaveLength(1); // of the same week
+
+    await sql`update workflow_runs set completed_at = now() - interval '91 days', due_at = null, status = 'completed'
+      where claimed_slot is null`.execute(world.db);
+    const remaining = async () => {
+      await removeOldRuns(world.app.database.db, world.clock.now());
+      return (await sql`select from workflow_runs`.execute(world.db)).rows.length;
+    };
+    await expect.poll(remaining).toBe(0);
+    const before = await listPartitions();
+    await removeOldPartitions(world.app.database.db);
+    expect(await listPartitions()).toEqual(before.slice(1));
+    expect(await scene.listSteps(young.id)).toEqual([]);
+    await setKeptDays(90);
   });
 });

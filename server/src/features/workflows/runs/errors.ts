@@ -77,10 +77,11 @@ export type StopReason = 'insufficient_credits' | 'timeout' | 'step_limit';
 
 /** Thrown when the run must end. No `try` catches it. */
 export class RunStopped extends Error {
-  readonly reason: StopReason;
+  /** Null if the failure says enough. */
+  readonly reason: StopReason | null;
   readonly failure: Failure;
 
-  constructor(reason: StopReason, failure: Failure) {
+  constructor(reason: StopReason | null, failure: Failure) {
     super(failure.detail);
     this.reason = reason;
     this.failure = failure;

@@ -22,6 +22,7 @@ import {
 } from './state.ts';
 import {
   beginStep,
+  checkSpace,
   checkSteps,
   completeStep,
   failStep,
@@ -70,7 +71,10 @@ async function takeTransition(execution: Execution, now: number): Promise<Pause 
   if (expired !== undefined) return failExpired(execution, expired);
   const task = currentTask(definition, state);
   if (task === undefined) return leaveList(execution);
-  if (!isContainer(task)) checkSteps(state);
+  if (!isContainer(task)) {
+    checkSteps(state);
+    await checkSpace(execution);
+  }
   return runTask(execution, { task, state, startedAt: now });
 }
 

@@ -46,6 +46,22 @@ export function checkSteps(state: RunState): void {
     throw stop('step_limit', 'The run reached the limit of 1,000 steps. Check its loops and jumps.', 508);
 }
 
+/** A step with a short input and output. What a longer one adds is noticed before the next step. */
+const expectedStepBytes = 1_000;
+
+/** Called before a task starts. Under way or not, a run ends if its workspace has no space to record another step. */
+export async function checkSpace({ db, run, deps }: Execution): Promise<void> {
+  if (await deps.storage.hasSpace(db, run.workspace_id, expectedStepBytes, deps.clock.now())) return;
+  throw new RunStopped(null, {
+    type: 'runtime',
+    title: 'Storage full',
+    status: 402,
+    detail:
+      "The workspace's storage quota is full, so the run could not record another step. Delete records, or ask the operator for a higher quota. Then run the workflow again.",
+    code: 'storage_quota_exceeded',
+  });
+}
+
 export function toStep(execution: Execution, running: RunningTask, end: Partial<StepRecord>): StepRecord {
   const { task, state, startedAt, shownInput } = running;
   return {

@@ -1,8 +1,10 @@
 // The queries on explanations of failed runs, and on the leases that keep two processes from generating the same
 // explanation.
 import { sql } from 'kysely';
+import { preparedForPartition } from '../../../kit/background/partitions.ts';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
+import { stepPartitions } from './steps.ts';
 
 interface RunKey {
   readonly workspace_id: string;
@@ -149,14 +151,14 @@ export async function insertExplanation(
 }
 
 /** Returns a run's last steps, oldest first. */
-export async function listLastSteps(db: Db, { workspace_id, id }: RunKey, limit: number): Promise<EvidenceStep[]> {
-  const rows = await db
-    .selectFrom('workflow_steps')
-    .where('workspace_id', '=', workspace_id)
-    .where('run_id', '=', id)
-    .select(['number', 'task_path', 'name', 'task_type', 'status', 'attempt', 'input', 'output', 'error'])
-    .orderBy('number', 'desc')
-    .limit(limit)
-    .execute();
-  return rows.reverse();
-}
+export const listLastSteps = async (db: Db, { workspace_id, id }: RunKey, limit: number): Promise<EvidenceStep[]> =>
+  (await selectLastSteps(id)(db, workspace_id, id, limit)).reverse();
+
+const selectLastSteps = preparedForPartition<EvidenceStep, [workspaceId: string, runId: string, limit: number]>(
+  'list last steps of workflow run',
+  stepPartitions,
+  (
+    isInPartition,
+  ) => `select number, task_path, name, task_type, status, attempt, input, output, error from workflow_steps
+   where workspace_id = $1 and run_id = $2 and ${isInPartition} order by number desc limit $3`,
+);

@@ -1,11 +1,12 @@
 // The queries that read runs for users: run lists, and single runs with their steps.
 import { sql } from 'kysely';
-import { prepared } from '../../../kit/db/database.ts';
+import { preparedForPartition } from '../../../kit/background/partitions.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
 import type { RunQuery } from '../contract.ts';
 import type { RunSummary, StepRow, WorkflowKey } from './rows.ts';
+import { stepPartitions } from './steps.ts';
 import type { AppKey } from './workflows.ts';
 
 const summaryColumns = [
@@ -73,15 +74,16 @@ type RunKey = Pick<RunSummary, 'workspace_id' | 'id'>;
 
 /** Lists all steps. Inputs and outputs are included only for steps `from` to `to`. */
 export const listSteps = (db: Db, { workspace_id, id }: RunKey, from: number, to: number): Promise<StepRow[]> =>
-  selectSteps(db, workspace_id, id, from, to);
+  selectSteps(id)(db, workspace_id, id, from, to);
 
 const stepColumns = `workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at, completed_at, error`;
 
-const selectSteps = prepared<StepRow, [workspaceId: string, runId: string, from: number, to: number]>(
+const selectSteps = preparedForPartition<StepRow, [workspaceId: string, runId: string, from: number, to: number]>(
   'list steps of workflow run',
-  `select ${stepColumns}, case when number between $3 and $4 then input end as input,
+  stepPartitions,
+  (isInPartition) => `select ${stepColumns}, case when number between $3 and $4 then input end as input,
      case when number between $3 and $4 then output end as output
-   from workflow_steps where workspace_id = $1 and run_id = $2 order by number`,
+   from workflow_steps where workspace_id = $1 and run_id = $2 and ${isInPartition} order by number`,
 );
 
 /** Lists the steps from number `from` on, limited in number and total size. Returns at least one if there are any. */
@@ -90,21 +92,23 @@ export const listStepsFrom = (
   { workspace_id, id }: RunKey,
   from: number,
   { limit, maxBytes }: { readonly limit: number; readonly maxBytes: number },
-): Promise<ListedStep[]> => selectStepsFrom(db, workspace_id, id, from, limit, maxBytes);
+): Promise<ListedStep[]> => selectStepsFrom(id)(db, workspace_id, id, from, limit, maxBytes);
 
 type ListedStep = StepRow & { readonly has_next: boolean };
 
-const selectStepsFrom = prepared<
+const selectStepsFrom = preparedForPartition<
   ListedStep,
   [workspaceId: string, runId: string, from: number, limit: number, maxBytes: number]
 >(
   'list next steps of workflow run',
-  `select ${stepColumns}, input, output, has_next from (
+  stepPartitions,
+  (isInPartition) => `select ${stepColumns}, input, output, has_next from (
      select next.*, lead(number) over (order by number) is not null as has_next,
        row_number() over (order by number) as place, sum(size) over (order by number) - size as before
      from (
        select ${stepColumns}, input, output, coalesce(pg_column_size(input), 0) + coalesce(pg_column_size(output), 0) as size
-       from workflow_steps where workspace_id = $1 and run_id = $2 and number >= $3 order by number limit $4 + 1) next
+       from workflow_steps where workspace_id = $1 and run_id = $2 and ${isInPartition} and number >= $3
+       order by number limit $4 + 1) next
    ) counted where place <= $4 and before < $5 order by number`,
 );
 
@@ -113,8 +117,16 @@ export async function listTaskStatuses(
   db: Db,
   { workspace_id, id }: RunKey,
 ): Promise<ReadonlyMap<string, StepRow['status']>> {
-  const { rows } = await sql<Pick<StepRow, 'task_path' | 'status'>>`
-    select distinct on (task_path) task_path, status from workflow_steps
-    where workspace_id = ${workspace_id} and run_id = ${id} order by task_path, number desc`.execute(db);
+  const rows = await selectStatuses(id)(db, workspace_id, id);
   return new Map(rows.map(({ task_path, status }) => [task_path, status]));
 }
+
+const selectStatuses = preparedForPartition<
+  Pick<StepRow, 'task_path' | 'status'>,
+  [workspaceId: string, runId: string]
+>(
+  'list statuses of tasks of workflow run',
+  stepPartitions,
+  (isInPartition) => `select distinct on (task_path) task_path, status from workflow_steps
+   where workspace_id = $1 and run_id = $2 and ${isInPartition} order by task_path, number desc`,
+);

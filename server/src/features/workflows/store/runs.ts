@@ -1,11 +1,14 @@
 // The queries on runs: starting, claiming, ending and removing them. Queries on steps are in steps.ts.
 import { type Selectable, sql } from 'kysely';
+import { purge } from '../../../kit/background/purge.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
 
 /** A run without its data, which may be large. */
-export type RunRow = Omit<Selectable<Tables['workflow_runs']>, keyof RunData | 'changed_in'> & QueueRow;
+export type RunRow = Omit<Selectable<Tables['workflow_runs']>, keyof RunData | StoredSize | 'changed_in'> & QueueRow;
+
+type StoredSize = 'stored_bytes' | 'state_bytes' | 'counted_bytes';
 
 export type RunData = Pick<Selectable<Tables['workflow_runs']>, 'input' | 'state' | 'state_sealed'>;
 
@@ -81,12 +84,14 @@ export interface InsertedRun {
   readonly started_by: string | null;
 }
 
+const runBytes = '1800 + octet_length(input)';
+
 const insertBatch = prepared<{ id: string; workflow_id: string }, [runs: string, now: Date]>(
   'start workflow runs',
   `insert into workflow_runs (id, workspace_id, app_id, workflow_id, workflow_name, version_id, trigger_type, is_test_run,
-     input, depth, cause, started_by, started_at, due_at)
+     input, depth, cause, started_by, started_at, due_at, stored_bytes, counted_bytes)
    select id, workspace_id, app_id, workflow_id, workflow_name, version_id, trigger_type, is_test_run, input::json, depth,
-     cause, started_by, $2, clock_timestamp()
+     cause, started_by, $2, clock_timestamp(), ${runBytes}, ${runBytes}
    from json_to_recordset($1::json) as r(id uuid, workspace_id uuid, app_id uuid, workflow_id uuid, workflow_name text,
      version_id text, trigger_type text, is_test_run boolean, input text, depth integer, cause text,
      started_by uuid)
@@ -129,9 +134,19 @@ const updateBegun = prepared<{ begun: number }, [workspaceId: string, id: string
 export const saveBegun = async (db: Db, { workspace_id, id, claims }: ClaimedRun, now: Date): Promise<boolean> =>
   (await updateBegun(db, workspace_id, id, claims, now)).length > 0;
 
+/**
+ * Sets the bytes that a run stores, with a state of `stateBytes` bytes and `moreBytes` of steps. They are counted once they
+ * differ by 64 KiB from what is counted, so a step usually costs no further row.
+ */
+export function countState(stateBytes: string, moreBytes = '0', run = 'workflow_runs'): string {
+  const stored = `${run}.stored_bytes - ${run}.state_bytes + ${stateBytes} + ${moreBytes}`;
+  return `stored_bytes = ${stored}, state_bytes = ${stateBytes}, counted_bytes = case
+    when abs(${stored} - ${run}.counted_bytes) < 65536 then ${run}.counted_bytes else ${stored} end`;
+}
+
 const updateState = prepared<{ status: 'running' | 'cancelling' }, readonly unknown[]>(
   'save state of workflow run',
-  `update workflow_runs set state = $4, state_sealed = $5, reservation_id = $6
+  `update workflow_runs set state = $4, state_sealed = $5, reservation_id = $6, ${countState('coalesce(octet_length(coalesce($4::json::text, $5)), 0)')}
    where workspace_id = $1 and id = $2 and claims = $3 and claimed_slot is not null and status in ('running', 'cancelling')
    returning status`,
 );
@@ -189,7 +204,8 @@ const updateEnd = prepared<{ reservation_id: string | null }, readonly unknown[]
   'end workflow run',
   `update workflow_runs set status = $3,
      status_reason = case $3 when 'cancelled' then coalesce($4, status_reason) else $4 end, error_message = $5, failed_step = $6, failure = $7,
-     completed_at = $8, state = null, state_sealed = null, due_at = null
+     completed_at = $8, state = null, state_sealed = null, due_at = null, stored_bytes = stored_bytes - state_bytes,
+     counted_bytes = stored_bytes - state_bytes, state_bytes = 0
    where workspace_id = $1 and id = $2 and status in ('running', 'cancelling')
      and ($9::integer is null or (claims = $9 and claimed_slot is not null))
    returning reservation_id`,
@@ -314,25 +330,23 @@ export async function makeDueIfCancelling(db: Db, { workspace_id, id }: RunKey):
 // ---- jobs
 
 const keptMs = 90 * 24 * 60 * 60 * 1000;
-const maxRemoved = { runs: 1_000, steps: 20_000 };
+const batchSize = 1_000;
 
 /** Polling query: returns how long until a run can be removed, in milliseconds. */
 export const oldRunsDueInMs = `select extract(epoch from completed_at - $1) * 1000 + ${keptMs} from workflow_runs
    where completed_at is not null order by completed_at limit 1`;
 
 /**
- * Removes runs and their steps 90 days after they ended, in batches, oldest first. Returns how many runs were removed.
+ * Removes runs 90 days after their end, oldest first. Their steps are removed with all others of their week
+ * (docs/internals/background-work.md#partitions). Returns how many runs were removed.
  */
-export async function removeOldRuns(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from workflow_runs where id in (
-    select id from (
-      select id, sum(steps_count) over (order by completed_at, id) - steps_count as steps_before from (
-        select id, steps_count, completed_at from workflow_runs
-        where completed_at < ${new Date(now.getTime() - keptMs)} and claimed_slot is null
-        order by completed_at limit ${maxRemoved.runs} for update skip locked) old) counted
-    where steps_before < ${maxRemoved.steps})`.execute(db);
-  return Number(numAffectedRows ?? 0);
-}
+export const removeOldRuns = (db: Db, now: Date): Promise<number> =>
+  purge(db, {
+    table: 'workflow_runs',
+    where: sql`completed_at < ${new Date(now.getTime() - keptMs)} and claimed_slot is null`,
+    order: 'completed_at',
+    batchSize,
+  });
 
 /**
  * Lists the states of unfinished runs that are sealed under a master key other than `keyId`. To find them, only each

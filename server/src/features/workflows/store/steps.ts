@@ -1,11 +1,15 @@
 // The statements that record steps. Each statement also advances the run, but only for the worker that has claimed
 // it, so a worker that has lost its claim changes nothing.
+import { preparedForPartition } from '../../../kit/background/partitions.ts';
 import { isClaimed, planForIds } from '../../../kit/background/queues/queue.ts';
 import { prepared, transactionOf } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
-import type { ClaimedRun, StoredState } from './runs.ts';
+import { type ClaimedRun, countState, type StoredState } from './runs.ts';
 
 export type StepStatus = Tables['workflow_steps']['status'];
+
+/** The partitions of steps: by the week in which their run began. */
+export const stepPartitions = { column: 'run_id', days: 7 } as const;
 
 /** A step as stored. `input`, `output` and `error` are serialised JSON. */
 export interface StepRecord {
@@ -40,10 +44,11 @@ const commit = prepared<{ id: string; status: 'running' | 'cancelling' }, [runs:
   `/* service */ with sent as materialized (
      select * from json_to_recordset($2::json) as s(workspace_id uuid, run_id uuid, claims integer, state json,
        state_sealed text, number integer, task_path text, name text, task_type text, status text, attempt integer,
-       started_at timestamptz, completed_at timestamptz, input json, output json, error jsonb)),
+       started_at timestamptz, completed_at timestamptz, input json, output json, error jsonb, state_bytes integer,
+       step_bytes integer)),
    run as (
      update workflow_runs r set state = s.state, state_sealed = s.state_sealed, reservation_id = null,
-       steps_count = s.number, failures = 0, crash_count = 0
+       steps_count = s.number, failures = 0, crash_count = 0, ${countState('s.state_bytes', 's.step_bytes', 'r')}
      from sent s
      where r.id = any($1::uuid[]) and r.id = s.run_id and r.workspace_id = s.workspace_id and r.claims = s.claims
        and ${isClaimed} and r.status in ('running', 'cancelling')
@@ -80,15 +85,24 @@ export async function insertSteps(db: Db, steps: readonly SentStep[]): Promise<R
 function toJson({ run, stored, step }: SentStep): string {
   const { input, output, error, ...columns } = step;
   const { workspace_id, id: run_id, claims } = run;
-  const plain = JSON.stringify({ workspace_id, run_id, claims, state_sealed: stored.state_sealed, ...columns });
+  const { state_sealed } = stored;
+  const state_bytes = measure(stored.state ?? state_sealed);
+  const step_bytes = rowBytes + measure(input) + measure(output) + measure(error);
+  const plain = JSON.stringify({ workspace_id, run_id, claims, state_sealed, state_bytes, step_bytes, ...columns });
   return `${plain.slice(0, -1)},"state":${stored.state},"input":${input},"output":${output},"error":${error}}`;
 }
 
+/** The row of a step and its entry in the index (core/storage/stored-tables.ts). */
+const rowBytes = 300;
+const measure = (json: string | null): number => (json === null ? 0 : Buffer.byteLength(json));
+
+// Locks the run; a deletion of the run waits, and then removes this step too.
 const announce = prepared<{ number: number }, readonly unknown[]>(
   'show workflow step that runs',
   `insert into workflow_steps (workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at, input)
    select $1, $2, $4::integer, $5, $6, $7, 'running', $8::integer, $9::timestamptz, $10::json from workflow_runs
    where workspace_id = $1 and id = $2 and claims = $3 and ${isClaimed} and status in ('running', 'cancelling')
+   for key share
    on conflict (run_id, number) do nothing`,
 );
 
@@ -114,11 +128,12 @@ export async function showRunningStep(
   );
 }
 
-const cancelRunning = prepared<unknown, [workspaceId: string, runId: string, now: Date]>(
+const cancelRunning = preparedForPartition<unknown, [workspaceId: string, runId: string, now: Date]>(
   'cancel workflow step that runs',
-  `with step as (
+  stepPartitions,
+  (isInPartition) => `with step as (
      update workflow_steps set status = 'cancelled', completed_at = $3
-     where workspace_id = $1 and run_id = $2 and status = 'running' returning number)
+     where workspace_id = $1 and run_id = $2 and ${isInPartition} and status = 'running' returning number)
    update workflow_runs set steps_count = step.number from step
    where workspace_id = $1 and id = $2 and steps_count < step.number`,
 );
@@ -129,5 +144,5 @@ export async function cancelRunningSteps(
   { workspace_id, id }: { readonly workspace_id: string; readonly id: string },
   now: Date,
 ): Promise<void> {
-  await cancelRunning(db, workspace_id, id, now);
+  await cancelRunning(id)(db, workspace_id, id, now);
 }

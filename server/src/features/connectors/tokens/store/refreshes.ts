@@ -1,4 +1,4 @@
-// The queries for refreshing: the connections that are due, the claim that stops other processes from refreshing
+// The queries for refreshing: the claim that stops other processes from refreshing
 // the same connection, and the stored result.
 //
 // `refresh_started_at` is both the claim and the record that a refresh token was sent. Here is an example with tokens
@@ -17,31 +17,13 @@ import { prepared } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
 import { type ConnectionKey, type ConnectionRow, noTokens } from '../../store/connections.ts';
 
-export type DueConnection = Pick<ConnectionRow, 'workspace_id' | 'id'>;
-
-/** SQL for polling. Connections remain due while their app is in the trash. */
-export const refreshDueInMs = `select extract(epoch from next_refresh_at - $1) * 1000 from connections
-   where next_refresh_at is not null order by next_refresh_at limit 1`;
+/** SQL for polling. */
 export const endDueInMs = `select extract(epoch from expires_at - $1) * 1000 from connections
    where expires_at is not null and refresh_token_sealed is null order by expires_at limit 1`;
 
-/**
- * Lists connections to refresh. The limit per service prevents a slow service from delaying the others. Apps in the
- * trash are skipped.
- */
-export async function listDue(db: Db, limit: number, perService: number, now: Date): Promise<DueConnection[]> {
-  const { rows } = await sql<DueConnection>`/* service */ select workspace_id, id from (
-      select c.workspace_id, c.id, c.next_refresh_at,
-        row_number() over (partition by c.integration_type order by c.next_refresh_at) as place
-      from connections c join apps a on a.workspace_id = c.workspace_id and a.id = c.app_id
-      where c.next_refresh_at <= ${now} and a.deleted_date is null
-    ) due where place <= ${perService} order by next_refresh_at limit ${limit}`.execute(db);
-  return rows;
-}
-
 /** Lists connections whose access token has expired and can't be refreshed. */
-export async function listEnded(db: Db, limit: number, now: Date): Promise<DueConnection[]> {
-  const { rows } = await sql<DueConnection>`/* service */ select c.workspace_id, c.id
+export async function listEnded(db: Db, limit: number, now: Date): Promise<ConnectionKey[]> {
+  const { rows } = await sql<ConnectionKey>`/* service */ select c.workspace_id, c.id
     from connections c join apps a on a.workspace_id = c.workspace_id and a.id = c.app_id
     where c.expires_at <= ${now} and c.refresh_token_sealed is null and a.deleted_date is null
     order by c.expires_at limit ${limit}`.execute(db);
@@ -92,6 +74,28 @@ const selectById = prepared<UsableConnection, [workspaceId: string, id: string]>
 
 export const findById = async (db: Db, { workspace_id, id }: ConnectionKey): Promise<UsableConnection | undefined> =>
   (await selectById(db, workspace_id, id))[0];
+
+/** Whether the connection's app is in the trash. Its tokens are not refreshed there. */
+export async function isInTrash(db: Db, { workspace_id, app_id }: UsableConnection): Promise<boolean> {
+  const app = await db
+    .selectFrom('apps')
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', app_id)
+    .where('deleted_date', 'is not', null)
+    .select('id')
+    .executeTakeFirst();
+  return app !== undefined;
+}
+
+/** From then on, only a use of the connection refreshes its tokens. */
+export async function stopRefreshing(db: Db, { workspace_id, id }: ConnectionKey): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ next_refresh_at: null })
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .execute();
+}
 
 /**
  * Claims the right to refresh the given tokens. Undefined if another process has claimed it or replaced the tokens.
