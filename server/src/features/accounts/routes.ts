@@ -1,6 +1,7 @@
 // The routes for setup, sign-in, passwords and the caller's profile. Session routes are in session-routes.ts,
 // token and key routes in token-routes.ts, logins of programs in device, and operator routes in operator-routes.ts.
 
+import type { IncomingHttpHeaders } from 'node:http';
 import { auditSelf } from '../../core/audit/audit.ts';
 import { open, readCredentials, sessionOnly, sessionOrToken } from '../../core/auth/credentials.ts';
 import { anyone, anyoneHere } from '../../core/auth/guards/visitor.ts';
@@ -18,6 +19,7 @@ import {
 } from '../../core/identity/accounts.ts';
 import { presentUser, User } from '../../core/identity/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
+import type { Answer } from '../../kit/http/answer.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
@@ -45,11 +47,16 @@ import { sessionRoutes } from './session-routes.ts';
 import { type SignInDeps, setUp, signIn, signOut } from './sign-in.ts';
 import { tokenRoutes } from './token-routes.ts';
 
-export type AccountDeps = SignInDeps & PasswordDeps & { readonly cursors: Cursors };
+export type AccountDeps = SignInDeps &
+  PasswordDeps & {
+    readonly cursors: Cursors;
+    /** Responds with the page of the console. Undefined if the console is not served. */
+    readonly answerWithConsole: ((headers: IncomingHttpHeaders) => Answer<Buffer>) | undefined;
+  };
 
 export const accountRoutes = (deps: AccountDeps): Route[] => [
   ...signInRoutes(deps),
-  ...pageRoutes,
+  ...pageRoutes(deps),
   ...profileRoutes,
   ...sessionRoutes(deps),
   ...tokenRoutes(deps.tokenKeys),
@@ -158,17 +165,18 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
 
 const page = media('text/html; charset=utf-8', 'HTML page');
 
-const pageRoutes: Route[] = [
+const pageRoutes = ({ answerWithConsole }: AccountDeps): Route[] => [
   route({
     name: 'landingPage',
     method: 'GET',
     path: '/',
-    summary: 'Show the start page: sign-in, first steps and a form for a token',
+    summary: 'Show the start page: the console, or if it is not served, sign-in, first steps and a form for a token',
     credentials: open,
     access: anyone,
-    limit: perMinute(60, 'address'),
-    answers: { 200: page },
-    handle: () => answerWithPage(landingPage),
+    limit: perMinute(300, 'address', { group: 'console' }),
+    headers: ['ETag'],
+    answers: { 200: page, 304: media('application/octet-stream', 'Not modified since this `ETag`') },
+    handle: ({ headers }) => answerWithConsole?.(headers) ?? answerWithPage(landingPage),
   }),
   route({
     name: 'resetPasswordPage',

@@ -143,7 +143,7 @@ describe('a read-only token', () => {
     const path = await createChat();
     const readOnly = await world.token(owner, workspace, { permission: 'read_only' });
     const routes = world.app.routes.filter((route) => route.path.startsWith('/api/agents'));
-    expect(routes.length).toBe(22);
+    expect(routes.length).toBe(24);
     const allowed: string[] = [];
     for (const route of routes) {
       const [, agentId = '', conversationId = ''] = /agents\/([^/]+)\/conversations\/([^/]+)/.exec(path) ?? [];

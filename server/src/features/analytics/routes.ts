@@ -39,6 +39,7 @@ export const analyticsRoutes = (deps: AnalyticsRouteDeps): Route[] => [
     credentials: { ...writeCredentials, appUser: true },
     access: senderGuard,
     limit: perMinute(300, 'caller+app'),
+    stores: 'measured',
     body: TrackBody,
     bodyLimitBytes: maxBatchBytes,
     audits: 'nothing',

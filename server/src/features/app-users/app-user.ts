@@ -7,18 +7,21 @@ import { insertCredential, type TokenKeys } from '../../core/identity/users.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import { parse } from '../../kit/http/faults.ts';
+import { idOrNull } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
   type AppUserChange,
   AppUserData,
   type AppUserRow,
+  defaultTokenSeconds,
   type NewAppUser,
   presentAppUser,
+  presentSelf,
   type UserData,
 } from './contract.ts';
 import { removeLinks } from './store/links.ts';
-import { endSignIns, removePassword } from './store/sign-ins.ts';
+import { endSignIns, hasPassword, removePassword } from './store/sign-ins.ts';
 import { insertAppUser, lockAppUser, removeAppUser, saveAppUser, saveAppUserWithNewEmail } from './store/users.ts';
 
 export type AppUserAccess = AppAccess & { readonly app_user: AppUserRow };
@@ -87,25 +90,50 @@ export function deleteAppUser(db: Db, access: AppUserAccess, now: Date) {
 export function createAppUserToken(db: Db, access: AppUserAccess, seconds: number, tokenKeys: TokenKeys, now: Date) {
   return transaction(db, async (db) => {
     const { id } = await lockAccessedUser(db, access);
-    const expires_at = new Date(now.getTime() + seconds * 1000);
-    const { token } = await insertCredential(
+    const { token, expires_at } = await insertToken(db, access, { app_user_id: id, seconds }, tokenKeys, now);
+    await audit(
       db,
-      tokenKeys,
-      {
-        kind: 'app_user_token',
-        user_id: null,
-        app_user_id: id,
-        workspace_id: access.workspace_id,
-        permission: 'full_access',
-        expires_at,
-        created_by: access.caller.email,
-      },
+      access,
+      { ...auditTarget(access.app_user), type: 'app_user.token_created', after: { expires_at } },
       now,
     );
-    const after = { expires_at: expires_at.toISOString() };
-    await audit(db, access, { ...auditTarget(access.app_user), type: 'app_user.token_created', after }, now);
-    return { token, expires_at: after.expires_at };
+    return { token, expires_at };
   });
+}
+
+/** Signs in the user in a preview of the app. Throws 404 if the app has no such user. */
+export async function signInToPreview(db: Db, access: AppAccess, userId: string, tokenKeys: TokenKeys, now: Date) {
+  const id = idOrNull(userId);
+  const user = id === null ? undefined : await lockAppUser(db, access, id);
+  if (user === undefined) throw notFound('app_user_not_found');
+  const created = await insertToken(db, access, { app_user_id: user.id, seconds: defaultTokenSeconds }, tokenKeys, now);
+  return { ...created, user: presentSelf(user, await hasPassword(db, user)) };
+}
+
+/** Creates a token that the app's editors or its own server asked for. */
+async function insertToken(
+  db: Db,
+  access: AppAccess,
+  { app_user_id, seconds }: { readonly app_user_id: string; readonly seconds: number },
+  tokenKeys: TokenKeys,
+  now: Date,
+) {
+  const expires_at = new Date(now.getTime() + seconds * 1000);
+  const { id, token } = await insertCredential(
+    db,
+    tokenKeys,
+    {
+      kind: 'app_user_token',
+      user_id: null,
+      app_user_id,
+      workspace_id: access.workspace_id,
+      permission: 'full_access',
+      expires_at,
+      created_by: access.caller.email,
+    },
+    now,
+  );
+  return { credential_id: id, token, expires_at: expires_at.toISOString() };
 }
 
 /** Locks the row that the guard found. Throws 404 if the user has been deleted in the meantime. */

@@ -9,6 +9,7 @@ import { removeOldAddresses } from './store/sign-ins.ts';
 import { removeExpiredTokens } from './store/users.ts';
 import { createTemporaryUser, removeTemporaryUser } from './temporary-users.ts';
 
+export { signInToPreview } from './app-user.ts';
 export { appUserArchiveTables } from './archive-rows.ts';
 export { createSignUpChoice, readSignInOffer } from './auth-settings.ts';
 

@@ -55,6 +55,7 @@ const openRoutes = (deps: LinkDeps): Route[] => [
     credentials: open,
     access: appVisitor,
     limit: perMinute(10, 'address'),
+    stores: 1_500,
     work: 'outside',
     body: SignUp,
     audits: 'nothing',

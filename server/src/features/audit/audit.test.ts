@@ -160,6 +160,14 @@ describe('the chain', () => {
     expect(part).toHaveLength(3);
   });
 
+  it('is exported to several callers at once', async () => {
+    const { as } = await createWorkspace('exported');
+    await folder(as);
+    await seal();
+    const exported = [1, 2, 3].map(() => world.call('GET', '/api/workspace/audit-log/export', { as }));
+    for (const { text } of await Promise.all(exported)) expect(text.trim().split('\n')).toHaveLength(1);
+  });
+
   it("can't be changed: the service has no right to, and a trigger refuses the owner of the table", async () => {
     const { workspace, as } = await createWorkspace('sealed');
     await folder(as);

@@ -53,6 +53,7 @@ export const automationRoutes = (deps: AutomationRouteDeps): Route[] => [
     access: appAs('editor'),
     plan: 'workflows',
     limit: perMinute(20, 'caller'),
+    stores: 1_500,
     work: 'outside',
     idempotency: 'optional',
     body: NewAutomation,

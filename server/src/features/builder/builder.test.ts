@@ -691,9 +691,9 @@ describe('a turn that fails', () => {
   it('ends if a limit of files or the storage quota is exceeded, with the reason', async () => {
     const person = await world.person(`full-${newId()}@example.com`);
     const place = await world.workspace(person, 'business');
-    await world.db.updateTable('workspaces').set({ storage_quota_bytes: 10 }).where('id', '=', place).execute();
+    await world.db.updateTable('workspaces').set({ storage_quota_bytes: 100_000 }).where('id', '=', place).execute();
     const app = await world.appOf(person, place);
-    scriptSteps(callTools(writeFile('public/a.js', 'let a = 1 + 1;')), say());
+    scriptSteps(callTools(writeFile('public/a.js', `let a = '${'x'.repeat(100_000)}';`)), say());
     const got = await send(app, 'Hello', { as: await world.token(person, place) });
     expect(got.body.status.error_source).toBe('builder');
     expect(listMessages(got).at(-1)).toContain(

@@ -86,7 +86,7 @@ describe('followChat', () => {
     await followed.until('app.changed');
     await putFile(app, 'public/index.html', 'x');
     await expect
-      .poll(() => withoutPings(followed.events).map(({ data }) => data), { timeout: 5_000 })
+      .poll(() => withoutPings(followed.events).map(({ data }) => data))
       .toEqual([{ revision: app.revision }, { revision: app.revision + 1 }]);
     followed.close();
   });
@@ -133,7 +133,7 @@ describe('followChat', () => {
     const resumeAt = async ({ id = '' }: StreamedEvent, index: number) => {
       const resumed = await follow(app, { id, url: beside.url });
       const rest = split(all.slice(index + 1));
-      await expect.poll(() => split(withoutPings(resumed.events)), { timeout: 8_000 }).toEqual(rest);
+      await expect.poll(() => split(withoutPings(resumed.events))).toEqual(rest);
       resumed.close();
     };
     await Promise.all(all.map(resumeAt));
@@ -158,7 +158,7 @@ describe('followChat', () => {
     await world.db.updateTable('chat_turns').set({ claims: 2 }).where('id', '=', turn_id).execute();
     await write(2, 'One two');
     await followed.until('message.reset');
-    await expect.poll(() => readText(followed.events), { timeout: 5_000 }).toBe('One two');
+    await expect.poll(() => readText(followed.events)).toBe('One two');
     await chat.stop(app);
     await sending;
     followed.close();

@@ -2,12 +2,18 @@
 // revision (docs/api/builder-chat.md#follow).
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { Source } from '../../core/streams/reader.ts';
-import { answerWithEvents, ping, type StreamEvent, type Streams, writeEvent } from '../../core/streams/streams.ts';
+import {
+  answerWithEvents,
+  ping,
+  type StreamEvent,
+  type Streams,
+  writeEvent,
+  writeRefusal,
+} from '../../core/streams/streams.ts';
 import { type TurnItem, toItemEvent, toTurnItems } from '../../core/turns/answer.ts';
 import type { Answer } from '../../kit/http/answer.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import type { HeldRequest } from '../../kit/http/operation.ts';
-import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type ChatAnswerDeps, findProgress, readEnd } from './answer.ts';
 import { presentMessage } from './contract.ts';
@@ -58,7 +64,7 @@ export async function followChat(
 ): Promise<Answer<never>> {
   const from = lastEventId === undefined ? await findStart(db, access) : await parsePosition(db, access, lastEventId);
   deps.streams.takePlace(access, held);
-  return answerWithEvents((closed) => writeEvents(deps, access, { from, held, closed }), {
+  return answerWithEvents(held, (closed) => writeEvents(deps, access, { from, held, closed }), {
     maxMs: followSeconds * 1000,
   });
 }
@@ -97,12 +103,6 @@ async function* writeEvents(
     present,
   );
   if (end.reason === 'refused') yield writeRefusal(end.error, access.caller.request_id);
-}
-
-/** Throws an error that is no refusal, which is a bug. */
-function writeRefusal(error: unknown, requestId: string): string {
-  if (!(error instanceof Problem)) throw error;
-  return `event: error\ndata: ${JSON.stringify(error.body(requestId))}\n\n`;
 }
 
 const compareInTurns = (a: ChatPosition, b: ChatPosition): number =>

@@ -134,6 +134,7 @@ const answerHeldRules = (deps: ChatRouteDeps): Route =>
     credentials: writeCredentials,
     access: heldRuleGuard,
     limit: perMinute(60, 'caller'),
+    stores: 'measured',
     body: HeldRulesAnswer,
     repeat: 'safe',
     audits: {
@@ -174,6 +175,7 @@ const sendChatMessage = (deps: ChatRouteDeps): Route =>
     credentials: writeCredentials,
     access: builtAppAs('editor'),
     limit: perMinute(20, 'caller+app'),
+    stores: 5_000,
     idempotency: 'optional',
     body: NewChatMessage,
     audits: { sometimes: ['app.files_changed', 'entity_schema.created', 'entity_schema.updated'] },

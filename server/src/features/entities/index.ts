@@ -32,6 +32,7 @@ import { hashSchemas, listSchemas } from './schemas/store.ts';
 export { entityArchiveTables } from './archive-rows.ts';
 export { orderSchema } from './contract.ts';
 export { grammarSchemas } from './grammar-schemas.ts';
+export { createRestoredSchemas } from './schemas/restored-schemas.ts';
 
 /** Reads an app's schemas for other features. */
 export const appSchemas = {

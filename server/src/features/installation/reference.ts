@@ -15,6 +15,8 @@ export interface Description {
   buildDocument(feature?: string): object;
   readonly features: readonly string[];
   buildLlmsText(): string;
+  /** The samples of each operation, by its name. */
+  buildCodeSamples(): object;
 }
 
 const shared = { method: 'GET', credentials: open, access: anyone } as const;
@@ -31,6 +33,13 @@ export function referenceRoutes(description: Description): Route[] {
     const { stringify } = await import('yaml'); // rarely needed, and slow to load
     return stringify(description.buildDocument());
   });
+  const files = new Map([
+    ...assets,
+    [
+      'samples.json',
+      fixedFile('application/json; charset=utf-8', () => JSON.stringify(description.buildCodeSamples())),
+    ],
+  ]);
   const llms = fixedFile('text/plain; charset=utf-8', description.buildLlmsText);
   return [
     route({
@@ -94,7 +103,7 @@ export function referenceRoutes(description: Description): Route[] {
       headers,
       answers: { 200: media('application/octet-stream', 'File'), 304: notModified },
       refusals: [{ status: 404, code: 'route_not_found' }],
-      handle: ({ params, headers }) => findFile(assets, params.file).answer(headers),
+      handle: ({ params, headers }) => findFile(files, params.file).answer(headers),
     }),
   ];
 }
@@ -109,14 +118,23 @@ const script = 'text/javascript; charset=utf-8';
 const anHour = 'public, max-age=3600';
 
 /**
+ * The samples are not in the document, whose readers are programs: they would make it half as large again.
+ *
  * The page loads nothing from other origins and sends no data anywhere. Scalar's developer tools are off, because they
  * would offer to upload the document. Its copy of zod runs with `jitless`. Otherwise zod would test whether it may
  * compile code, which violates the content security policy.
  */
 const startScript = `globalThis.__zod_globalConfig = { jitless: true };
-addEventListener('DOMContentLoaded', () =>
+const load = async (path) => {
+  const response = await fetch(path);
+  return response.json();
+};
+addEventListener('DOMContentLoaded', async () => {
+  const [content, samples] = await Promise.all([load('/openapi.json'), load('/docs/assets/samples.json')]);
+  for (const operation of Object.values(content.paths).flatMap(Object.values))
+    operation['x-codeSamples'] = samples[operation.operationId] ?? [];
   Scalar.createApiReference('#reference', {
-    url: '/openapi.json',
+    content,
     withDefaultFonts: false,
     telemetry: false,
     showDeveloperTools: 'never',
@@ -126,8 +144,8 @@ addEventListener('DOMContentLoaded', () =>
     authentication: { preferredSecurityScheme: 'bearer' },
     defaultOpenFirstTag: false,
     defaultOpenAllTags: false,
-  }),
-);
+  });
+});
 `;
 
 /**

@@ -31,6 +31,7 @@ export interface InstallationDeps {
     api_version: string;
     beta: true;
     features: Record<keyof z.input<typeof Features>, boolean>;
+    stand_in_requests: readonly string[];
   };
 }
 
@@ -91,6 +92,11 @@ const Info = answer('ServerInfo', {
   api_version: described(z.string(), 'The version of the API, which is also that of the OpenAPI document.', '1.0.0'),
   beta: described(z.literal(true), 'Always true: the release and the API are both in beta.'),
   features: described(Features, 'Whether the provider of each feature is configured.'),
+  stand_in_requests: described(
+    z.array(z.string()).readonly(),
+    'What the builder chat can be asked for if a stand-in for a language model is configured: first the app, then changes of it. Empty with a real model.',
+    [],
+  ),
 });
 
 const shared = { method: 'GET', credentials: open, access: anyone } as const;

@@ -67,7 +67,7 @@ const fields = {
 
 const Storage = described(
   answer('Storage', {
-    used_bytes: described(count, 'The total number of bytes that the workspace stores.', 57714624),
+    used_bytes: described(count, 'The total number of bytes that the workspace stores.', 62138304),
     quota_bytes: described(count.nullable(), 'The storage quota in bytes; null means unlimited.', 20000000000),
     records_bytes: described(count, 'The bytes of record data as JSON, including records in the trash.', 31457280),
     files_bytes: described(
@@ -86,6 +86,26 @@ const Storage = described(
       count,
       'The bytes of the delivery logs of webhooks, and of what they deliver.',
       1048576,
+    ),
+    runs_bytes: described(
+      count,
+      'The bytes of runs of workflows and automations, with the steps of workflows and the explanations of failed runs.',
+      2097152,
+    ),
+    conversations_bytes: described(
+      count,
+      'The bytes of conversations: with agents, their memories, and with the builder chat.',
+      524288,
+    ),
+    sessions_bytes: described(count, 'The bytes of coding sessions: their messages, steps and logs.', 262144),
+    reports_bytes: described(count, 'The bytes of browser tests and security scans, and of their reports.', 131072),
+    ads_bytes: described(count, 'The bytes of campaigns and their changes.', 32768),
+    ledger_bytes: described(count, 'The bytes of the credit ledger and of reservations.', 65536),
+    audit_bytes: described(count, 'The bytes of the audit log, whose entries are never refused.', 1048576),
+    settings_bytes: described(
+      count,
+      'The bytes of what is set up: apps and their revisions, schemas, users, secrets, workflows, automations, webhooks, tests, folders and credentials.',
+      262144,
     ),
   }),
   'The storage that the workspace uses.',
@@ -227,6 +247,11 @@ export const Export = answer('Export', {
     z.enum(['queued', 'running', 'ready', 'failed']),
     'The state of the export; `failed` after three failed attempts.',
   ),
+  attempt: described(
+    count,
+    'The number of the attempt: 0 while the export is queued. An attempt that fails, or whose worker crashes, is followed by another one, which starts over.',
+    1,
+  ),
   url: described(
     z.string().nullable(),
     'The URL of the archive; null unless `state` is `ready`.',
@@ -237,7 +262,11 @@ export const Export = answer('Export', {
     'When the archive is removed, seven days after it was written; null until the export has finished.',
     '2026-11-22T09:30:00.000Z',
   ),
-  counts: described(z.record(z.string(), count), 'The number of rows in each table.', { apps: 2, records: 42 }),
+  counts: described(
+    z.record(z.string(), count),
+    'The number of rows in each table; while `state` is `running`, those that have been read so far.',
+    { apps: 2, entity_records: 42 },
+  ),
 });
 export const ExportQuery = query({
   download: parameter(

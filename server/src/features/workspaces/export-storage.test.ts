@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { startS3Sandbox } from '../../../../sandbox/src/s3.ts';
 import { readArchive } from '../../../test/support/archives.ts';
+import { runDueRows } from '../../../test/support/run-queue.ts';
 import { startWorld } from '../../../test/support/world.ts';
 
 const s3 = await startS3Sandbox();
@@ -40,7 +41,7 @@ const listTemporary = () => readdirSync(tmpdir()).filter((name) => name.startsWi
 it('an export is written to the bucket, downloaded from it and removed from it, and leaves no local file', async () => {
   const before = listTemporary();
   const { path, object } = await start();
-  await runJob('write exports');
+  await runDueRows(world, 'workspace_exports');
   expect(listTemporary()).toEqual(before);
   expect((await world.call('GET', path, { as })).body).toMatchObject({ state: 'ready' });
   const stored = Buffer.from(await (await fetch(object)).arrayBuffer());
@@ -58,8 +59,7 @@ it('an export is written to the bucket, downloaded from it and removed from it, 
 
 it('an archive that was lost answers 404, and one that cannot be reached 503, until it can be', async () => {
   const [lost, kept] = [await start(), await start()];
-  await runJob('write exports');
-  await runJob('write exports');
+  await runDueRows(world, 'workspace_exports');
   const download = ({ path }: { path: string }) => world.call('GET', `${path}?download=true`, { as });
   await fetch(lost.object, { method: 'DELETE' });
   expect(await download(lost)).toMatchObject({ status: 404, body: { code: 'export_not_found' } });
@@ -73,8 +73,21 @@ it('an archive that was lost answers 404, and one that cannot be reached 503, un
     body: { code: 'service_unavailable', retry_safe: true, detail: expect.stringContaining('File storage') },
   });
   expect(await world.call('GET', kept.path, { as })).toMatchObject({ status: 200, body: { state: 'ready' } });
-  await expect(runJob('write exports')).rejects.toThrow('object storage unavailable: ECONNREFUSED');
-  expect(await world.call('GET', failing.path, { as })).toMatchObject({ body: { state: 'failed' } });
+  for (const attempt of [1, 2]) {
+    await runDueRows(world, 'workspace_exports');
+    expect(await world.call('GET', failing.path, { as })).toMatchObject({ body: { state: 'running', attempt } });
+    const waiting = world.db.selectFrom('workspace_exports').select('last_error').where('due_at', 'is not', null);
+    expect(await waiting.execute()).toMatchObject([
+      { last_error: expect.stringContaining('object storage unavailable: ECONNREFUSED') },
+    ]);
+    await world.db
+      .updateTable('workspace_exports')
+      .set({ due_at: new Date() })
+      .where('due_at', 'is not', null)
+      .execute();
+  }
+  await runDueRows(world, 'workspace_exports');
+  expect(await world.call('GET', failing.path, { as })).toMatchObject({ body: { state: 'failed', attempt: 3 } });
   world.clock.aheadMs = 8 * day;
   await expect(runJob('remove expired exports')).rejects.toThrow('object storage unavailable');
   world.clock.aheadMs = 0;

@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createArchiveTables, exportTo, importWorkspace, readArchive } from '../../../test/support/archives.ts';
 import { createFullWorkspace } from '../../../test/support/full-workspace.ts';
+import { runDueRows } from '../../../test/support/run-queue.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { exportBytes } from '../../core/auth/limits.ts';
 import { countWorkspaceBytes } from '../../core/auth/rate-limits/byte-budget.ts';
@@ -18,11 +19,11 @@ import { omittedColumns, omittedTables, parts } from './parts.ts';
 const folder = mkdtempSync(join(tmpdir(), 'plinth-export-'));
 const world = await startWorld({ environment: { STORAGE_FOLDER: folder } });
 const asExported = { defaultPlan: 'enterprise', keepPlan: true } as const;
-const runJobs = async (name?: string) => {
-  const jobs = world.app.background.jobs.filter((job) => name === undefined || job.name === name);
-  for (const job of jobs) await job.run(world.app.database.db, world.clock.now());
+const writeExports = () => runDueRows(world, 'workspace_exports');
+const runJobs = async () => {
+  await writeExports();
+  for (const job of world.app.background.jobs) await job.run(world.app.database.db, world.clock.now());
 };
-const writeExports = () => runJobs('write exports');
 const { owner, workspace, as, send, app, task, trashed } = await createFullWorkspace(world);
 const day = 24 * 60 * 60 * 1000;
 
@@ -31,12 +32,13 @@ describe('an export', () => {
     const started = await send('POST', '/api/workspace/export');
     expect(started).toMatchObject({ state: 'queued' });
     const at = `/api/workspace/export/${started.export_id}`;
-    expect(await send('GET', at)).toMatchObject({ state: 'queued', url: null, counts: {} });
+    expect(await send('GET', at)).toMatchObject({ state: 'queued', attempt: 0, url: null, counts: {} });
     expect(await send('GET', `${at}?download=true`)).toMatchObject({ state: 'queued' });
     await runJobs();
     const ready = await send('GET', at);
     expect(ready).toMatchObject({
       state: 'ready',
+      attempt: 1,
       counts: {
         apps: 2,
         agents: 1,

@@ -8,32 +8,30 @@ import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
-import { type TableLines, writeArchive } from '../../kit/archive/write-archive.ts';
-import { nameTransaction } from '../../kit/background/snapshots.ts';
-import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import { writeArchive } from '../../kit/archive/write-archive.ts';
+import { type Queue, retries } from '../../kit/background/queues/queue.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { type ArchiveTables, describeTable, peopleTable } from './archive-rows.ts';
-import { omittedColumns, omittedTables, parts } from './parts.ts';
+import type { ArchiveTables } from './archive-rows.ts';
+import { omittedColumns, omittedTables } from './parts.ts';
+import { type ReadOptions, startReading } from './read-parts.ts';
 import {
-  type ClaimedExport,
-  claimExport,
   countLiveExports,
-  countUnsealed,
+  type ExportProgress,
+  type ExportRow,
   findExport,
   finishExport,
   insertExport,
   listExpiredExports,
-  listSecretNames,
-  readPart,
-  readPeople,
   removeExport,
-} from './store.ts';
+  saveProgress,
+} from './store/exports.ts';
 
 const keepMs = 7 * 24 * 60 * 60 * 1000;
-const leaseMs = 30 * 60 * 1000;
-const maxAttempts = 3;
 const maxLiveExports = 3;
 
 const archiveKey = (exportId: string): string => `exports/${exportId}.tar.gz`;
@@ -60,7 +58,12 @@ const exportNotFound = () =>
  * The storage quota prevents an export only if the workspace already has one. A workspace that exceeds its quota, for
  * example after a change of plan, can therefore still export its data.
  */
-export async function startExport(db: Db, storage: StorageQuota, access: WorkspaceAccess, now: Date) {
+interface StartDeps {
+  readonly storage: StorageQuota;
+  readonly wake: Pick<WakeUps, 'notify'>;
+}
+
+export async function startExport(db: Db, { storage, wake }: StartDeps, access: WorkspaceAccess, now: Date) {
   const id = newId();
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `exports of ${access.workspace_id}`);
@@ -75,6 +78,7 @@ export async function startExport(db: Db, storage: StorageQuota, access: Workspa
     if (live > 0) await storage.admit(db, access, 1, now);
     await insertExport(db, access, id, now);
     await audit(db, access, { type: 'workspace.export_started', target: { kind: 'export', id } }, now);
+    afterCommit(db, () => wake.notify(exportQueue));
     return { export_id: id, state: 'queued' as const };
   });
 }
@@ -91,6 +95,7 @@ export async function getExport(db: Db, access: WorkspaceAccess, exportId: strin
   return {
     export_id: row.id,
     state: row.state,
+    attempt: row.claims,
     url,
     expires_at: row.expires_at?.toISOString() ?? null,
     counts: row.counts as Record<string, number>,
@@ -107,29 +112,43 @@ export interface ExportDeps {
   readonly countExported: (workspaceId: string, bytes: number) => Promise<void>;
 }
 
-/**
- * Writes the oldest queued export and returns 1, or returns 0 if there is none. If a worker crashes, another worker
- * claims the export when the lease expires. After three unsuccessful attempts, the export fails.
- */
-export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<number> {
-  const { sealChain, countExported } = deps;
-  const claimed = await claimExport(db, new Date(now.getTime() + leaseMs), now);
-  if (claimed === undefined) return 0;
-  const expires_at = new Date(now.getTime() + keepMs);
-  try {
-    if (claimed.attempts > maxAttempts) throw new Error(`export ${claimed.id} failed ${maxAttempts} times`);
+/** The queue table for exports, and its wake-up topic. */
+const exportQueue = 'workspace_exports';
+
+const progressMs = 2_000;
+
+export const createExportQueue = (deps: ExportDeps & { readonly clock: Clock }): Queue<ExportRow> => ({
+  name: exportQueue,
+  owner: 'workspace_id',
+  byHand: { retry: 'Start a new export with startExport.', cancel: true },
+  // Limited, because an archive is written to a local file before it is stored.
+  concurrency: 2,
+  perOwner: 1,
+  timeoutMs: 30 * 60 * 1000,
+  quarantineAfter: 3, // exports take minutes, and two unrelated crashes must not make them run one by one
+  retryMs: retries(10_000, 60_000),
+  async run(row, { db, signal }) {
+    let savedAt = performance.now();
+    await saveProgress(db, row, { counts: {}, pages: 0 });
+    const onPage = async (progress: ExportProgress) => {
+      if (performance.now() - savedAt < progressMs) return;
+      savedAt = performance.now();
+      await saveProgress(db, row, progress);
+    };
     // If the chain can't be sealed, the export continues, so the owner still gets their data. The job that seals all
     // chains reports the failure.
-    await sealChain(db, claimed.workspace_id).catch(() => 0);
-    const { counts, size } = await storeArchive(db, deps, claimed, now);
-    await finishExport(db, claimed, { state: 'ready', counts, expires_at, size_bytes: size });
-    await countExported(claimed.workspace_id, size);
-  } catch (error) {
-    await finishExport(db, claimed, { state: 'failed', counts: {}, expires_at, size_bytes: 0 });
-    throw error;
-  }
-  return 1;
-}
+    await deps.sealChain(db, row.workspace_id).catch(() => 0);
+    const { counts, size } = await storeArchive(db, deps, row, { signal, onPage });
+    signal.throwIfAborted(); // another worker takes over
+    await deps.countExported(row.workspace_id, size);
+    const expires_at = new Date(deps.clock.now().getTime() + keepMs);
+    return { record: (db) => finishExport(db, row, { state: 'ready', counts, expires_at, size_bytes: size }) };
+  },
+  onDeadLetter(db, row) {
+    const expires_at = new Date(deps.clock.now().getTime() + keepMs);
+    return finishExport(db, row, { state: 'failed', counts: {}, expires_at, size_bytes: 0 });
+  },
+});
 
 /** Removes expired archives. An archive expires seven days after it was written. */
 export async function removeExpiredExports(db: Db, objects: ObjectStorage, now: Date): Promise<number> {
@@ -139,15 +158,18 @@ export async function removeExpiredExports(db: Db, objects: ObjectStorage, now: 
   return expired.length;
 }
 
-/**
- * Writes the archive to a local file first, because the transaction that reads the tables must not wait for the object
- * storage.
- */
-async function storeArchive(db: Db, deps: ExportDeps, claimed: ClaimedExport, now: Date) {
+/** Writes the archive to a local file first, so a failed attempt leaves nothing in object storage. */
+async function storeArchive(
+  db: Db,
+  deps: ExportDeps,
+  { workspace_id, id }: ExportRow,
+  running: Pick<ReadOptions, 'signal' | 'onPage'>,
+) {
   const { destination, archive } = await openTemporaryFile();
   try {
-    const counts = await writeExport(db, claimed.workspace_id, deps.archiveTables, destination, now);
-    await deps.objectStorage.put(archiveKey(claimed.id), archive);
+    const options = { ...running, db, workspaceId: workspace_id, tables: deps.archiveTables };
+    const counts = await writeExport(options, destination);
+    await deps.objectStorage.put(archiveKey(id), archive);
     return { counts, size: destination.bytesWritten };
   } finally {
     destination.destroy();
@@ -167,37 +189,23 @@ async function openTemporaryFile() {
   }
 }
 
-/** Reads all tables in one repeatable-read transaction, so the archive is consistent. */
-export function writeExport(
-  db: Db,
-  workspaceId: string,
-  tables: ArchiveTables,
-  destination: Writable,
-  now: Date,
-): Promise<Record<string, number>> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (db) => {
-      await nameTransaction(db, 'export');
-      const secret_names = await listSecretNames(db, workspaceId);
-      const unsealed = await countUnsealed(db, workspaceId);
-      const left_out = [
-        ...Object.values(omittedTables),
-        ...Object.values(omittedColumns),
-        ...(unsealed > 0 ? [`audit entries that were not sealed when the export began: ${unsealed}`] : []),
-      ];
-      const about = { workspace_id: workspaceId, exported_at: now.toISOString(), secret_names, left_out };
-      return writeArchive(destination, readAllParts(db, workspaceId, tables), about);
-    });
-}
-
-async function* readAllParts(db: Db, workspaceId: string, tables: ArchiveTables): AsyncGenerator<TableLines> {
-  yield { table: peopleTable, lines: [] };
-  for await (const lines of readPeople(db, workspaceId)) yield { table: peopleTable, lines };
-  for (const part of parts) {
-    const { table } = part;
-    yield { table, lines: [] };
-    for await (const lines of readPart(db, part, describeTable(tables, table), workspaceId)) yield { table, lines };
-  }
+/** Writes everything that the workspace has, and returns the number of rows by table. */
+export async function writeExport(options: ReadOptions, destination: Writable): Promise<Record<string, number>> {
+  const started_at = new Date().toISOString();
+  const { secretNames, unsealed, lines, times } = await startReading(options);
+  const left_out = [
+    ...Object.values(omittedTables),
+    ...Object.values(omittedColumns),
+    ...(unsealed > 0 ? [`audit entries that were not sealed when the export began: ${unsealed}`] : []),
+  ];
+  return writeArchive(destination, lines(), () => ({
+    workspace_id: options.workspaceId,
+    exported_at: started_at,
+    consistency: 'each row as of a time between started_at and ended_at',
+    started_at,
+    ended_at: new Date().toISOString(),
+    per_table: times,
+    secret_names: secretNames,
+    left_out,
+  }));
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { importWorkspace } from '../../../test/support/archives.ts';
+import { runDueRows } from '../../../test/support/run-queue.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { hashPassword, savePassword } from '../../core/identity/passwords.ts';
 
@@ -17,8 +18,7 @@ const member = await world.member(workspace, 'admin', 'member@example.com');
 it('an import gives nothing to an account whose owner has not proven the address', async () => {
   const as = await world.token(owner, workspace);
   const { export_id } = (await world.call('POST', '/api/workspace/export', { as })).body;
-  const job = world.app.background.jobs.find(({ name }) => name === 'write exports');
-  await job?.run(world.app.database.db, new Date());
+  await runDueRows(world, 'workspace_exports');
   const importIt = () =>
     importWorkspace(
       world.db,

@@ -26,13 +26,15 @@ import type { Db } from '../../tables.ts';
 import { type ArchiveTables, describeTable, peopleTable } from './archive-rows.ts';
 import { parts } from './parts.ts';
 import {
+  continueConversations,
   insertImportedRows,
   listInconsistencies,
   listPoolMonths,
   listTakenSlugs,
   listUsersByEmail,
+  removeNewUsers,
   resetPlan,
-} from './store.ts';
+} from './store/imports.ts';
 
 export interface ImportOptions {
   readonly defaultPlan: Plan;
@@ -46,8 +48,10 @@ export interface ImportOptions {
 
 export interface ImportResult {
   readonly workspace_id: string;
-  /** The number of rows, by table. */
+  /** The number of rows that were imported, by table. */
   readonly counts: Readonly<Record<string, number>>;
+  /** The number of rows that were left out, by table, because they refer to something that was removed during the export. */
+  readonly skipped: Readonly<Record<string, number>>;
   /** How many people already had an account, and how many accounts were created. */
   readonly people: { readonly found: number; readonly created: number };
 }
@@ -55,9 +59,16 @@ export interface ImportResult {
 const auditTables = ['audit_chains', 'audit_entries'];
 const tableNames = [peopleTable, ...parts.map((part) => part.table)];
 
+const TableTimes = z.strictObject({ first_at: z.string(), last_at: z.string(), rows: z.number() });
+
 const About = z.strictObject({
   workspace_id: z.string(),
   exported_at: z.string(),
+  // Older archives have none: all of their tables were read at the same time.
+  consistency: z.string().optional(),
+  started_at: z.string().optional(),
+  ended_at: z.string().optional(),
+  per_table: z.record(z.string(), TableTimes).optional(),
   secret_names: z.array(z.strictObject({ app_id: z.string(), name: z.string() })),
   left_out: z.array(z.string()),
 });
@@ -78,20 +89,23 @@ export async function importWorkspace(
   const about = About.safeParse(rest);
   if (!about.success) throw new ArchiveError('manifest.json is not in the export format');
   const from = about.data.workspace_id;
-  const skipped = options.skipAuditLog ? auditTables : [];
+  const leftOut = options.skipAuditLog ? auditTables : [];
   return transaction(db, async (db) => {
     const workspaceId = newId();
-    const reader = createRowReader(tables, workspaceId);
-    const people = { found: 0, created: 0 };
+    const reader = createRowReader(tables, workspaceId, { skipsDangling: about.data.consistency !== undefined });
+    const accounts = { found: 0, created: new Set<string>() };
     for await (const batch of readRows(file, tableNames, limits)) {
-      if (skipped.includes(batch.table)) continue;
+      if (leftOut.includes(batch.table)) continue;
       if (batch.table === 'workspaces' && batch.rows[0]?.id !== from)
         throw new ArchiveError('its workspace is not the one named in manifest.json');
-      if (batch.table === peopleTable) await importPeople(db, reader, batch, people, now);
+      if (batch.table === peopleTable) await importPeople(db, reader, batch, accounts, now);
       else await importRows(db, reader, batch, now);
     }
-    for (const table of tableNames) if (!skipped.includes(table)) describeTable(tables, table).end?.();
-    if (reader.countUnused() > 0) throw new ArchiveError('it lists people that no row refers to');
+    for (const table of tableNames) if (!leftOut.includes(table)) describeTable(tables, table).end?.();
+    const unused = reader.listUnused().filter((id) => accounts.created.has(id));
+    await removeNewUsers(db, unused);
+    const people = { found: accounts.found, created: accounts.created.size - unused.length };
+    await continueConversations(db, workspaceId);
     await refuseInconsistent(db, workspaceId, now);
     await countImportedRecords(db, workspaceId);
     await insertMissingRevisions(db, workspaceId); // older archives have none
@@ -101,13 +115,23 @@ export async function importWorkspace(
     }
     const counts = Object.fromEntries(
       Object.entries(files)
-        .filter(([table]) => table !== peopleTable && !skipped.includes(table))
-        .map(([table, parts]) => [table, parts.reduce((sum, part) => sum + part.rows, 0)]),
+        .filter(([table]) => table !== peopleTable && !leftOut.includes(table))
+        .map(([table, parts]) => [
+          table,
+          parts.reduce((sum, part) => sum + part.rows, 0) - (reader.skipped[table] ?? 0),
+        ]),
     );
+    const { skipped } = reader;
     const target = { kind: 'workspace', id: workspaceId };
-    const after = { from, counts, people, ...(options.skipAuditLog && { audit_log: 'left out' }) };
+    const after = {
+      from,
+      counts,
+      people,
+      ...(Object.keys(skipped).length > 0 && { skipped }),
+      ...(options.skipAuditLog && { audit_log: 'left out' }),
+    };
     await auditService(db, workspaceId, { type: 'workspace.imported', target, after }, now);
-    return { workspace_id: workspaceId, counts, people };
+    return { workspace_id: workspaceId, counts, skipped, people };
   });
 }
 
@@ -119,21 +143,22 @@ async function importPeople(
   db: Db,
   reader: RowReader,
   batch: RowBatch,
-  tally: { found: number; created: number },
+  accounts: { found: number; readonly created: Set<string> },
   now: Date,
 ): Promise<void> {
   const people = reader.check(batch) as { id: string; email: string; full_name: string }[];
   const emails = people.map((person) => person.email);
-  const accounts = new Map((await listUsersByEmail(db, emails)).map((account) => [account.email, account]));
+  const existing = new Map((await listUsersByEmail(db, emails)).map((account) => [account.email, account]));
   for (const { id, email, full_name } of people) {
-    const account = accounts.get(email);
+    const account = existing.get(email);
     if (account?.is_unproven)
       throw new ArchiveError(
         `it contains the person ${email}, but the account with this e-mail address has not been verified as theirs. Send them the link that "npm run plinth -- user reset --user ${email}" prints. Once they have set a password with it, repeat the import`,
       );
     const userId = account?.id ?? (await insertUser(db, { email, full_name, email_verified: false }, now));
-    tally[account === undefined ? 'created' : 'found'] += 1;
-    accounts.set(email, { id: userId, email, is_unproven: false });
+    if (account === undefined) accounts.created.add(userId);
+    else accounts.found += 1;
+    existing.set(email, { id: userId, email, is_unproven: false });
     reader.learn(peopleTable, id, userId);
   }
 }
@@ -141,6 +166,7 @@ async function importPeople(
 async function importRows(db: Db, reader: RowReader, batch: RowBatch, now: Date): Promise<void> {
   const { table } = batch;
   let rows = reader.replaceIds(table, reader.check(batch));
+  if (rows.length === 0) return;
   // Imported webhooks are disabled, because they have no secret.
   if (table === 'webhooks') rows = rows.map((row) => ({ ...row, disabled_at: row.disabled_at ?? now.toISOString() }));
   if (table === 'apps') rows = await replaceTakenSlugs(db, rows);

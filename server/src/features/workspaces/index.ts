@@ -3,22 +3,21 @@ import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
 import { recountStorage, type StorageDrift } from '../../core/storage/recount.ts';
 import { foldDueInMs, foldStorageChanges } from '../../core/storage/usage.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
+import type { Clock } from '../../kit/clock.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
-import { type ExportDeps, removeExpiredExports, runExport } from './export.ts';
-import { workspaceRoutes } from './routes.ts';
-import { exportDueInMs } from './store.ts';
-import type { WorkspaceDeps } from './workspace.ts';
+import { createExportQueue, type ExportDeps, removeExpiredExports } from './export.ts';
+import { type RouteDeps, workspaceRoutes } from './routes.ts';
 
 export { type ArchiveTables, workspaceArchiveTables } from './archive-rows.ts';
 export { type ImportOptions, importWorkspace } from './import.ts';
 
-type Deps = WorkspaceDeps & ExportDeps & { cursors: Cursors; reportStorageDrift(drift: StorageDrift): void };
+type Deps = RouteDeps & ExportDeps & { clock: Clock; cursors: Cursors; reportStorageDrift(drift: StorageDrift): void };
 
 export const workspaces = (deps: Deps) => ({
   routes: workspaceRoutes(deps),
+  queues: [createExportQueue(deps)],
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
-    { name: 'write exports', everyMs: 2_000, dueInMs: exportDueInMs, run: (db, now) => runExport(db, deps, now) },
     {
       name: 'remove expired exports',
       everyMs: 60 * 60 * 1000,

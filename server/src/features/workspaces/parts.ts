@@ -3,11 +3,23 @@
 
 export interface ArchivePart {
   readonly table: string;
-  /** The column that selects a workspace's rows, either directly or through one of its apps. */
+  /** The column that selects the rows, of the workspace or of each of its apps. */
   readonly owner: 'workspace_id' | 'app_id' | 'id';
-  readonly order: string;
+  /** Columns that identify a row of an owner. Rows are read in their order. */
+  readonly key: readonly [string, ...string[]];
+  /**
+   * - `together`: at the start, in one snapshot with the other parts that are small or on which others depend.
+   * - `pages`: by page, each as of the time at which its page is read.
+   * - `revisions`: by page, as of the revision that the app had in the first snapshot.
+   * - `sealed`: by page. Only what was sealed at the start is read, and that does not change.
+   * - `log`: what was added in the last minutes, or is open, with the parts that are read together, and by page what is
+   *   older, which does not change. So the rows are those of the first snapshot.
+   */
+  readonly read: 'together' | 'pages' | 'revisions' | 'sealed' | 'log';
   /** Rows with a value in this column are being deleted, and are left out. */
   readonly deleting?: string;
+  /** The value of the column `state` of rows that are open. */
+  readonly open?: string;
 }
 
 /**
@@ -15,41 +27,41 @@ export interface ArchivePart {
  * (archive-rows.ts).
  */
 export const parts: readonly ArchivePart[] = [
-  { table: 'workspaces', owner: 'id', order: 'id' },
-  { table: 'memberships', owner: 'workspace_id', order: 'created_date, user_id' },
-  { table: 'apps', owner: 'workspace_id', order: 'id' },
-  { table: 'app_shares', owner: 'workspace_id', order: 'app_id, user_id' },
-  { table: 'app_users', owner: 'app_id', order: 'id' },
-  { table: 'app_auth_settings', owner: 'app_id', order: 'app_id' },
-  { table: 'app_files', owner: 'app_id', order: 'app_id, path' },
-  { table: 'app_security_settings', owner: 'app_id', order: 'app_id' },
-  { table: 'security_ignores', owner: 'workspace_id', order: 'app_id, fingerprint' },
-  { table: 'test_flows', owner: 'workspace_id', order: 'id', deleting: 'deleting_since' },
-  { table: 'entity_schemas', owner: 'app_id', order: 'app_id, name' },
-  { table: 'app_past_contents', owner: 'app_id', order: 'app_id, sha256' },
-  { table: 'app_past_versions', owner: 'app_id', order: 'app_id, kind, name, until_revision' },
+  { table: 'workspaces', owner: 'id', key: ['id'], read: 'together' },
+  { table: 'memberships', owner: 'workspace_id', key: ['user_id'], read: 'together' },
+  { table: 'apps', owner: 'workspace_id', key: ['id'], read: 'together' },
+  { table: 'app_shares', owner: 'workspace_id', key: ['app_id', 'user_id'], read: 'together' },
+  { table: 'app_users', owner: 'app_id', key: ['created_date', 'id'], read: 'pages' },
+  { table: 'app_auth_settings', owner: 'app_id', key: ['app_id'], read: 'together' },
+  { table: 'app_files', owner: 'app_id', key: ['path'], read: 'revisions' },
+  { table: 'app_security_settings', owner: 'app_id', key: ['app_id'], read: 'together' },
+  { table: 'security_ignores', owner: 'workspace_id', key: ['app_id', 'fingerprint'], read: 'together' },
+  { table: 'test_flows', owner: 'workspace_id', key: ['id'], read: 'together', deleting: 'deleting_since' },
+  { table: 'entity_schemas', owner: 'app_id', key: ['name'], read: 'together' },
+  { table: 'app_past_contents', owner: 'app_id', key: ['sha256'], read: 'revisions' },
+  { table: 'app_past_versions', owner: 'app_id', key: ['kind', 'name', 'until_revision'], read: 'revisions' },
   // After the present files and schemas, whose import would otherwise be counted as changes of a revision.
-  { table: 'app_revisions', owner: 'app_id', order: 'app_id, revision' },
-  { table: 'entity_records', owner: 'app_id', order: 'app_id, id' },
-  { table: 'folders', owner: 'workspace_id', order: 'id' },
-  { table: 'folder_items', owner: 'workspace_id', order: 'folder_id, app_id' },
-  { table: 'agents', owner: 'workspace_id', order: 'app_id' },
-  { table: 'agent_conversations', owner: 'workspace_id', order: 'id' },
-  { table: 'agent_messages', owner: 'workspace_id', order: 'conversation_id, position' },
-  { table: 'agent_memories', owner: 'workspace_id', order: 'id' },
-  { table: 'chat_messages', owner: 'workspace_id', order: 'app_id, position' },
-  { table: 'webhooks', owner: 'workspace_id', order: 'id' },
-  { table: 'webhook_sequences', owner: 'workspace_id', order: 'webhook_id' },
-  { table: 'workflows', owner: 'workspace_id', order: 'id' },
-  { table: 'workflow_versions', owner: 'workspace_id', order: 'workflow_id, created_date, version_id' },
-  { table: 'automations', owner: 'workspace_id', order: 'id' },
-  { table: 'connections', owner: 'workspace_id', order: 'id' },
-  { table: 'credit_ledger', owner: 'workspace_id', order: 'id' },
-  { table: 'credit_pools', owner: 'workspace_id', order: 'period_start' },
-  { table: 'credit_use', owner: 'workspace_id', order: 'period_start, user_id' },
-  { table: 'credit_reservations', owner: 'workspace_id', order: 'id' },
-  { table: 'audit_chains', owner: 'workspace_id', order: 'chain_id' },
-  { table: 'audit_entries', owner: 'workspace_id', order: 'sequence' },
+  { table: 'app_revisions', owner: 'app_id', key: ['revision'], read: 'revisions' },
+  { table: 'entity_records', owner: 'app_id', key: ['id'], read: 'pages' },
+  { table: 'folders', owner: 'workspace_id', key: ['id'], read: 'together' },
+  { table: 'folder_items', owner: 'workspace_id', key: ['folder_id', 'app_id'], read: 'together' },
+  { table: 'agents', owner: 'workspace_id', key: ['app_id'], read: 'together' },
+  { table: 'agent_conversations', owner: 'workspace_id', key: ['id'], read: 'pages' },
+  { table: 'agent_messages', owner: 'workspace_id', key: ['conversation_id', 'position'], read: 'pages' },
+  { table: 'agent_memories', owner: 'workspace_id', key: ['id'], read: 'pages' },
+  { table: 'chat_messages', owner: 'workspace_id', key: ['app_id', 'position'], read: 'pages' },
+  { table: 'webhooks', owner: 'workspace_id', key: ['id'], read: 'together' },
+  { table: 'webhook_sequences', owner: 'workspace_id', key: ['webhook_id'], read: 'together' },
+  { table: 'workflows', owner: 'workspace_id', key: ['id'], read: 'together' },
+  { table: 'workflow_versions', owner: 'workspace_id', key: ['workflow_id', 'version_id'], read: 'together' },
+  { table: 'automations', owner: 'workspace_id', key: ['id'], read: 'together' },
+  { table: 'connections', owner: 'workspace_id', key: ['id'], read: 'together' },
+  { table: 'credit_ledger', owner: 'workspace_id', key: ['id'], read: 'log' },
+  { table: 'credit_pools', owner: 'workspace_id', key: ['period_start'], read: 'together' },
+  { table: 'credit_use', owner: 'workspace_id', key: ['period_start', 'user_id'], read: 'together' },
+  { table: 'credit_reservations', owner: 'workspace_id', key: ['id'], read: 'log', open: 'open' },
+  { table: 'audit_chains', owner: 'workspace_id', key: ['chain_id'], read: 'together' },
+  { table: 'audit_entries', owner: 'workspace_id', key: ['sequence'], read: 'sealed' },
 ];
 
 /** The columns of these tables that an archive does not contain, named `table.column`. */
@@ -101,6 +113,7 @@ export const omittedTables: Readonly<Record<string, string>> = {
   released_slugs: 'previous slugs of apps',
   deployments: 'snapshots of published files: publish the apps again after the import',
   app_blobs: 'the contents of published files',
+  app_previews: 'previews of the last day: their addresses are those of this installation',
   blob_sweeps: 'contents of published files that are waiting to be checked',
   agent_turns: 'replies of agents in progress; finished messages are in the conversations',
   chat_turns: 'turns of the builder chat; what they saved is in the files, and what was said in the messages',
@@ -114,6 +127,7 @@ export const omittedTables: Readonly<Record<string, string>> = {
   webhook_deliveries: 'the log of webhook deliveries from the last 30 days',
   deleted_webhooks: 'deleted webhooks whose logs have not been removed yet',
   webhook_warnings: 'queued e-mails about failing webhooks',
+  connection_refreshes: 'when tokens of connections are next refreshed',
   workflow_runs: 'workflow runs from the last 90 days: an import does not continue them',
   workflow_steps: 'steps of these runs',
   workflow_events: 'very recent events that workflows may be waiting for',

@@ -16,6 +16,7 @@ import { LedgerEntry } from '../../core/credits/ledger.ts';
 import { listWorkspacesOf } from '../../core/identity/accounts.ts';
 import { getWorkspaceRow } from '../../core/identity/workspaces.ts';
 import { readStorageUsage } from '../../core/storage/usage.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { attachment } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
@@ -39,7 +40,7 @@ import {
   WorkspaceWithStorage,
 } from './contract.ts';
 import { type ExportDeps, getExport, openArchive, startExport } from './export.ts';
-import { findOperatorWorkspace, listOperatorWorkspaces } from './store.ts';
+import { findOperatorWorkspace, listOperatorWorkspaces } from './store/operators.ts';
 import {
   changeWorkspace,
   createWorkspace,
@@ -54,7 +55,7 @@ const operatorWorkspaceGuard = nestedResource(operator, 'workspace', findOperato
 /** A list that always fits on one page. */
 const onePage = <Item>(all: Item[]) => ({ items: all, next_cursor: null, has_more: false });
 
-type RouteDeps = WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>;
+export type RouteDeps = WorkspaceDeps & Pick<ExportDeps, 'objectStorage'> & { readonly wake: Pick<WakeUps, 'notify'> };
 
 export const workspaceRoutes = (deps: RouteDeps & { cursors: Cursors }): Route[] => [
   ...memberRoutes(deps),
@@ -151,6 +152,7 @@ const exportRoutes = (deps: RouteDeps): Route[] => [
     credentials: writeCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(2, 'workspace'),
+    stores: 'measured',
     bytes: exportBytes,
     idempotency: 'optional',
     audits: ['workspace.export_started'],
@@ -159,7 +161,7 @@ const exportRoutes = (deps: RouteDeps): Route[] => [
       { status: 409, code: 'limit_reached' },
       { status: 402, code: 'storage_quota_exceeded' },
     ],
-    handle: ({ db, access, now }) => startExport(db, deps.storage, access, now),
+    handle: ({ db, access, now }) => startExport(db, deps, access, now),
   }),
   route({
     name: 'getExport',

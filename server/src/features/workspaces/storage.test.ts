@@ -10,11 +10,12 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { importWorkspace } from '../../../test/support/archives.ts';
 import { seed } from '../../../test/support/cases.ts';
+import { runDueRows } from '../../../test/support/run-queue.ts';
 import { createEmptyDatabase } from '../../../test/support/template.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
-import { recountStorage, recountWorkspace } from '../../core/storage/recount.ts';
-import { foldDueInMs, foldStorageChanges, readStorageUsage } from '../../core/storage/usage.ts';
+import { recountStorage, recountWithin, recountWorkspace, type StorageDrift } from '../../core/storage/recount.ts';
+import { foldDueInMs, foldStorageChanges, readStorageUsage, storageKinds } from '../../core/storage/usage.ts';
 import { migrate, readMigrations } from '../../kit/db/migrate.ts';
 import { newId } from '../../kit/ids.ts';
 
@@ -40,11 +41,12 @@ interface Place {
   call(method: string, path: string, body?: unknown): ReturnType<typeof world.call>;
 }
 
-/** Creates a workspace on the free plan with an app that has the entity Note. */
-async function newPlace(changes: { storage_quota_bytes?: number } = {}): Promise<Place> {
+/** Creates a workspace on the free plan with an app that has the entity Note. `spare` is how many bytes it may still store. */
+async function newPlace({ spare }: { readonly spare?: number } = {}): Promise<Place & { readonly quota: number }> {
   const workspace = await world.workspace(owner, 'free');
-  const set = { rate_multiplier: 1000, ...changes };
-  await world.db.updateTable('workspaces').set(set).where('id', '=', workspace).execute();
+  const set = (columns: object) =>
+    world.db.updateTable('workspaces').set(columns).where('id', '=', workspace).execute();
+  await set({ rate_multiplier: 1000 });
   const as = await world.token(owner, workspace);
   const app = await world.appOf(owner, workspace);
   const place: Place = {
@@ -57,7 +59,11 @@ async function newPlace(changes: { storage_quota_bytes?: number } = {}): Promise
   const properties = { text: {}, code: {}, tags: { type: 'array' } };
   const schema = { name: 'Note', properties, unique: [['code']], rls };
   expect((await place.call('PUT', 'entity-schemas/Note', schema)).status).toBe(200);
-  return place;
+  if (spare === undefined) return { ...place, quota: Number.POSITIVE_INFINITY };
+  const quota = (await readStorageUsage(db, workspace)).used_bytes + spare;
+  await set({ storage_quota_bytes: quota });
+  world.clock.aheadMs += 61_000; // expires the usage that this process has cached
+  return { ...place, quota };
 }
 
 const textOf = (bytes: number) => 'x'.repeat(bytes);
@@ -78,9 +84,10 @@ async function measure({ workspace }: Pick<Place, 'workspace'>) {
   const sum = (sizes: number[]) => sizes.reduce((total, size) => total + size, 0);
   const archives = await Promise.all(exports.map(({ id }) => stat(join(folder, 'exports', `${id}.tar.gz`))));
   return {
-    records_bytes: sum(records.map(({ data }) => Buffer.byteLength(JSON.stringify(data)))),
+    records_bytes: sum(records.map(({ data }) => 400 + Buffer.byteLength(JSON.stringify(data)))),
     files_bytes: sum([
-      ...[...files, ...past].map(({ content }) => content.length),
+      ...files.map(({ content }) => 250 + content.length),
+      ...past.map(({ content }) => 150 + content.length),
       ...versions.map(({ name }) => 200 + Buffer.byteLength(name)),
     ]),
     archives_bytes: sum(archives.map(({ size }) => size)),
@@ -128,7 +135,7 @@ describe('the count of stored bytes', () => {
     const set = { storage_quota_bytes: 10 };
     await world.db.updateTable('workspaces').set(set).where('id', '=', place.workspace).execute();
     const { export_id } = (await place.call('POST', '/api/workspace/export')).body;
-    await runJob('write exports');
+    await runDueRows(world, 'workspace_exports');
     const file = join(folder, 'exports', `${export_id}.tar.gz`);
     const { records_bytes } = await readStorageUsage(db, place.workspace);
     for (const [keepPlan, quota_bytes] of [
@@ -138,7 +145,7 @@ describe('the count of stored bytes', () => {
       const options = { defaultPlan: 'free', keepPlan } as const;
       const { workspace_id } = await importWorkspace(world.db, file, options, world.clock.now());
       await expectExact({ workspace: workspace_id });
-      const stored = { records_bytes, files_bytes: 1_000, archives_bytes: 0, quota_bytes };
+      const stored = { records_bytes, files_bytes: 1_250, archives_bytes: 0, quota_bytes };
       expect(await readStorageUsage(db, workspace_id)).toMatchObject(stored);
     }
   });
@@ -219,8 +226,47 @@ describe('the count of stored bytes', () => {
       world.clock.aheadMs -= 8 * dayMs;
     }
     expect(reported).toEqual([
-      { workspace_id: place.workspace, records: 7, files: -50, archives: 0, analytics: 0, answers: 0, deliveries: 0 },
+      {
+        ...Object.fromEntries(storageKinds.map((kind) => [kind, 0])),
+        workspace_id: place.workspace,
+        records: 7,
+        files: -300,
+      },
     ]);
+    await expectExact(place);
+  });
+
+  it('that takes too long to recount by day is recounted at night', async () => {
+    const place = await newPlace();
+    await place.call('POST', 'entities/Note', { text: textOf(100) });
+    await foldStorageChanges(db, world.clock.now());
+    await sql`update storage_usage set records_bytes = records_bytes + 7, settings_bytes = settings_bytes + 5
+      where workspace_id = ${place.workspace}`.execute(world.db);
+    // Other kinds than that of the locked table are recounted.
+    await world.db.transaction().execute(async (locked) => {
+      await sql`lock table entity_records in access exclusive mode`.execute(locked);
+      const recount = await recountWithin(db, place.workspace, 200);
+      expect(recount).toMatchObject({ drift: { records: 0, settings: 5 }, unfinished: ['records'] });
+    });
+    const readDue = async () => {
+      const row = await world.db
+        .selectFrom('storage_usage')
+        .where('workspace_id', '=', place.workspace)
+        .select('recounted_at')
+        .executeTakeFirstOrThrow();
+      return new Date(row.recounted_at.getTime() + 7 * dayMs);
+    };
+    await sql`update storage_usage set recounted_at = 'epoch' where workspace_id = ${place.workspace}`.execute(
+      world.db,
+    );
+    await world.db.transaction().execute(async (locked) => {
+      await sql`lock table entity_records in access exclusive mode`.execute(locked);
+      await recountStorage(db, () => {}, new Date('2026-11-19T12:00:00Z'));
+    });
+    expect(await readDue()).toEqual(new Date('2026-11-20T01:00:00Z'));
+    const reported: StorageDrift[] = [];
+    await recountStorage(db, (drift) => reported.push(drift), new Date('2026-11-20T01:05:00Z'));
+    expect(reported.find(({ workspace_id }) => workspace_id === place.workspace)).toMatchObject({ records: 7 });
     await expectExact(place);
   });
 });
@@ -258,21 +304,22 @@ it('the migration counts what is stored', async () => {
 });
 
 describe('the storage quota', () => {
-  const quota = 10_000;
-  const refused = { status: 402, body: { code: 'storage_quota_exceeded', quota_bytes: quota } };
+  const refused = { status: 402, body: { code: 'storage_quota_exceeded' } };
 
-  /** Creates a workspace in which one record uses 9,000 of 10,000 bytes. This process has cached that usage. */
-  async function newFullPlace() {
-    const place = await newPlace({ storage_quota_bytes: quota });
-    const kept = (await place.call('POST', 'entities/Note', { text: textOf(9_000 - '{"text":""}'.length) })).body;
+  /** Creates a workspace that may store `spare` more bytes, of which one record uses 9,000. */
+  async function newFullPlace(spare = 10_000) {
+    const place = await newPlace({ spare });
+    const text = textOf(9_000 - 400 - '{"text":""}'.length);
+    const kept = (await place.call('POST', 'entities/Note', { text })).body;
     return { ...place, kept };
   }
 
   it('refuses whatever would add more, and says how much is used', async () => {
-    const { call, kept } = await newFullPlace();
+    const { call, kept, quota, workspace } = await newFullPlace();
     const more = { text: textOf(1_000) };
     const small = (await call('POST', 'entities/Note', { code: 'small' })).body;
-    const used_bytes = 9_000 + '{"code":"small"}'.length;
+    const usage = await readStorageUsage(db, workspace);
+    expect(usage).toMatchObject({ used_bytes: quota - 1_000 + 400 + '{"code":"small"}'.length, quota_bytes: quota });
     const growing = [
       call('POST', 'entities/Note', more),
       call('POST', 'entities/Note/bulk', [{ text: 'a' }, more]),
@@ -285,17 +332,17 @@ describe('the storage quota', () => {
       call('PUT', 'files', { files: [{ path: 'a.txt', content: textOf(1_000) }] }),
     ];
     for (const answer of growing)
-      expect(await answer).toMatchObject({ ...refused, body: { ...refused.body, used_bytes } });
-    expect((await call('GET', '/api/workspace')).body.storage).toEqual({
-      used_bytes,
-      quota_bytes: quota,
-      records_bytes: used_bytes,
-      files_bytes: 0,
-      archives_bytes: 0,
-      analytics_bytes: 0,
-      answers_bytes: 0,
-      deliveries_bytes: 0,
-    });
+      expect(await answer).toMatchObject({
+        ...refused,
+        body: { ...refused.body, quota_bytes: quota, used_bytes: expect.any(Number) },
+      });
+    expect((await call('POST', 'entities/Note', more)).body.used_bytes).toBe(usage.used_bytes);
+    const { storage } = (await call('GET', '/api/workspace')).body;
+    expect(storage).toEqual(usage);
+    const parts = storageKinds.map((kind) => storage[`${kind}_bytes`]);
+    expect(parts.reduce((sum, part) => sum + part, 0)).toBe(storage.used_bytes);
+    expect(storage).toMatchObject({ records_bytes: 9_416, files_bytes: 0, settings_bytes: expect.any(Number) });
+    expect(storage.settings_bytes).toBeGreaterThan(5_000);
   });
 
   it('does not tell users of an app how much its workspace stores', async () => {
@@ -308,7 +355,7 @@ describe('the storage quota', () => {
   });
 
   it('lets through what shrinks records, deletes or restores, also far above the quota', async () => {
-    const { call, kept, workspace } = await newFullPlace();
+    const { call, kept, workspace } = await newFullPlace(20_000);
     const other = (await call('POST', 'entities/Note', { text: textOf(500) })).body;
     for (const path of ['a.txt', 'b.txt']) await call('PUT', `files/content?path=${path}`, { content: textOf(100) });
     const set = { storage_quota_bytes: 1 };
@@ -327,13 +374,12 @@ describe('the storage quota', () => {
     ] as const;
     for (const [method, path, body] of passing) expect(await call(method, path, body)).toMatchObject({ status: 200 });
     expect((await call('POST', 'entities/Note', {})).status).toBe(402);
-    // The content that a smaller one replaces is kept.
-    expect((await call('PUT', 'files/content?path=c.txt', { content: '' })).status).toBe(200);
-    expect((await call('PUT', 'files/content?path=c.txt', { content: 'c' })).status).toBe(402);
+    expect((await call('PUT', 'files/content?path=c.txt', { content: '' })).status).toBe(402);
   });
 
   it('refuses new and changed schemas that the history has no room for, and still deletes them', async () => {
-    const place = await newPlace({ storage_quota_bytes: quota });
+    const spare = 20_000;
+    const place = await newPlace({ spare });
     const { call } = place;
     const large = (name: string, digit: string) => ({ name, description: digit.repeat(2_000), properties: { a: {} } });
     const put = (name: string, digit: string, query = '') =>
@@ -341,7 +387,8 @@ describe('the storage quota', () => {
     const sync = (...schemas: object[]) => call('PUT', 'entity-schemas', { schemas });
     for (const name of ['A', 'B']) expect((await put(name, '1')).status).toBe(200);
     expect((await put('A', '2')).status).toBe(200); // keeps the first document of A
-    await call('POST', 'entities/Note', { text: textOf(quota - 3_000) });
+    const left = place.quota - (await readStorageUsage(db, place.workspace)).used_bytes;
+    await call('POST', 'entities/Note', { text: textOf(left - 1_500) });
     const full = [put('A', '3'), put('C', '1'), sync(large('A', '3')), sync(large('C', '1'))];
     for (const answer of full) expect(await answer).toMatchObject(refused);
     expect((await put('A', '2')).headers['x-changed']).toBe('false');
@@ -374,7 +421,7 @@ describe('the storage quota', () => {
   });
 
   it('does not keep anybody from leaving: the first export passes, another one beside it does not', async () => {
-    const { call, workspace } = await newFullPlace();
+    const { call, workspace, quota } = await newFullPlace();
     const set = { storage_quota_bytes: quota };
     await world.db.updateTable('workspaces').set({ storage_quota_bytes: 1 }).where('id', '=', workspace).execute();
     world.clock.aheadMs += 61_000;
@@ -473,5 +520,5 @@ async function changeAtRandom(place: Place, seed: number): Promise<void> {
   await place.call('DELETE', `/api/apps/${(await world.appOf(owner, place.workspace)).id}`);
   await place.call('PUT', 'files/content?path=kept.txt', { content: textOf(100) });
   await place.call('POST', '/api/workspace/export');
-  await runJob('write exports');
+  await runDueRows(world, 'workspace_exports');
 }

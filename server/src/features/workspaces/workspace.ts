@@ -22,7 +22,7 @@ import {
   presentWorkspace,
   type WorkspaceRow,
 } from './contract.ts';
-import { getOperatorWorkspace, lockOperatorWorkspace } from './store.ts';
+import { getOperatorWorkspace, lockOperatorWorkspace } from './store/operators.ts';
 
 export interface WorkspaceDeps {
   readonly defaultPlan: Plan;

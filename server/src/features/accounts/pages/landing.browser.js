@@ -19,6 +19,7 @@ async function showSignIn() {
 }
 
 async function showForgotPassword() {
+  find('forgot_email').value ||= find('email').value;
   const { body } = await request('GET', '/api/info');
   show(body.features.mail ? 'forgot-password' : 'no-mail');
 }
@@ -29,6 +30,7 @@ onSubmit('set-up', async (input) => {
 });
 
 onSubmit('sign-in', async (input) => {
+  find('password-set').hidden = true;
   const { error } = await request('POST', '/api/auth/sign-in', input);
   return error ?? start();
 });

@@ -132,8 +132,12 @@ const signedIn = `
       </section>
     </section>`;
 
+const withoutConsole = `
+    <p class="quiet">The console is not served here. To build it, an operator runs <code>npm run build</code> and restarts the API.</p>`;
+
 export const landingPage = renderPage({
   title: 'Plinth',
-  main: signedOut + signedIn,
+  main: signedOut + signedIn + withoutConsole,
+  footer: '<a href="/docs">API reference</a> <a href="/openapi.json">OpenAPI document</a>',
   scripts: [readPart('landing.browser.js', import.meta.url)],
 });

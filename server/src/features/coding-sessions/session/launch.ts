@@ -6,6 +6,7 @@ import { audit } from '../../../core/audit/audit.ts';
 import { requireImported } from '../../../core/auth/guards/app.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { requireCredits } from '../../../core/credits/reservations.ts';
+import type { StorageQuota } from '../../../core/storage/quota.ts';
 import type { BranchRead, GitHost } from '../../../gateways/git-host/types.ts';
 import type { LanguageModel, ModelState } from '../../../gateways/language-model/index.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
@@ -40,6 +41,7 @@ import { recordChange, type SessionDeps, sessionQueue, toSessionTopic } from './
 export interface LaunchDeps extends SessionDeps, CredentialDeps {
   readonly gitHost: Pick<GitHost, 'configured' | 'hasApp' | 'readBranch'>;
   readonly model: Pick<LanguageModel, 'readState'>;
+  readonly storage: StorageQuota;
 }
 
 /** The state of the git host and the model, checked before the transaction. */
@@ -49,6 +51,9 @@ export interface LaunchCheck {
   readonly isProtected: boolean;
   readonly modelState: ModelState;
 }
+
+/** What a session stores at least, besides what is sent (core/storage/stored-tables.ts). */
+const sessionBytes = 5_000;
 
 const notAsked: LaunchCheck = { branch: 'not_asked', isProtected: false, modelState: 'available' };
 const hostMs = 10_000;
@@ -107,6 +112,7 @@ export function launchSession(
     requireAllowed(repository, launch, work_branch, check);
     if (await findActiveOnBranch(db, app, work_branch)) throw branchBusy();
     await requireCredits(db, { workspace_id: app.workspace_id, user_id, amount: minTurnCredits }, now);
+    await deps.storage.admit(db, access, sessionBytes + JSON.stringify(launch).length, now);
     requireOutside(deps, check);
     const row = await beginSession(db, access, { launch, key, repository, work_branch }, now);
     await insertEvents(

@@ -5,6 +5,7 @@ import canonicalize from 'canonicalize';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { requireCredits } from '../../../core/credits/reservations.ts';
+import type { StorageQuota } from '../../../core/storage/quota.ts';
 import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
@@ -30,7 +31,11 @@ type SessionAccess = AppAccess & { readonly session: SessionRow };
 export interface MessageDeps extends SessionDeps {
   /** The value of `SESSION_MAX_CREDITS`. */
   readonly maxCredits: number;
+  readonly storage: StorageQuota;
 }
+
+/** What a message stores besides its text: its row, and an event in the session's log (core/storage/stored-tables.ts). */
+const messageBytes = 1_500;
 
 /** Like `findSession`, but for changing the session, which only the user who launched it may do. */
 export async function findOwnSession(db: Db, access: AppAccess, id: string): Promise<SessionRow | undefined> {
@@ -62,6 +67,7 @@ export function sendSessionMessage(
     if (locked === undefined) throw notFound('session_not_found');
     requireOpen(locked);
     if (isAnswer(message)) requireFittingAnswer(locked, message);
+    await deps.storage.admit(db, access, messageBytes + JSON.stringify(message).length, now);
     if (isEnded(locked.state)) await requireFollowUp(db, deps, locked, now);
     else await requireFewPending(db, locked);
     const session = await takeIn(db, deps, access, { locked, message }, now);

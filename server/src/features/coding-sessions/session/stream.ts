@@ -32,7 +32,7 @@ export function streamSession(
   const seen = toVersion(lastEventId, session);
   streams.takePlace(access, held);
   const headers = { 'x-session-version': String(session.version) };
-  return answerWithEvents((closed) => followSession(streams, session, { baseUrl, seen, held }, closed), {
+  return answerWithEvents(held, (closed) => followSession(streams, session, { baseUrl, seen, held }, closed), {
     headers,
     maxMs,
   });

@@ -2,6 +2,7 @@
 import { audit } from '../../../core/audit/audit.ts';
 import type { StoredEvents } from '../../../core/storage/delivered.ts';
 import type { StorageQuota } from '../../../core/storage/quota.ts';
+import { recordRowBytes } from '../../../core/storage/usage.ts';
 import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
@@ -56,7 +57,7 @@ function measure(before: StoredRecord | null, after: DataRecord | null) {
   if (after === null) return { record: before as StoredRecord, dataText: '', sizeBytes: 0, grownBytes: 0 };
   const dataText = JSON.stringify(after.data);
   const sizeBytes = Buffer.byteLength(dataText);
-  return { record: after, dataText, sizeBytes, grownBytes: sizeBytes - (before?.size_bytes ?? 0) };
+  return { record: after, dataText, sizeBytes, grownBytes: sizeBytes - (before?.size_bytes ?? -recordRowBytes) };
 }
 
 /**

@@ -1,21 +1,31 @@
-// What a builder uses to change schemas without opening anything by itself: holding back what would open, and applying
-// it once a person has agreed.
+// What features use to change schemas without opening anything that nobody has agreed to: finding what would open, holding
+// it back, and applying it once a person has agreed.
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { isStatementTimeout } from '../../../kit/db/failures.ts';
 import type { Db } from '../../../tables.ts';
 import { isObject } from '../rules/values.ts';
-import { type HeldOperation, type HeldRule, separateOpenings, withHeldRule } from './openings-apart.ts';
+import {
+  type HeldOperation,
+  type HeldRule,
+  listOpenings,
+  type SeparationInput,
+  separateOpenings,
+  withHeldRule,
+} from './openings-apart.ts';
 import { applySchemas, type SchemaSpace } from './schema.ts';
 import { findSchema, hasStoredRecords, listSchemas, listStoredFields, lockSchema } from './store.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
-export interface HeldChanges {
+interface FoundOpenings {
+  readonly held: readonly (HeldRule & { readonly entity: string })[];
+  /** The entities without records. If one gets its first record meanwhile, more may open. */
+  readonly withoutRecords: readonly string[];
+}
+
+export interface HeldChanges extends FoundOpenings {
   /** The documents to save instead of those that were given. */
   readonly documents: readonly Document[];
-  readonly held: readonly (HeldRule & { readonly entity: string })[];
-  /** The entities without records. If one gets its first record meanwhile, more may have to be held. */
-  readonly withoutRecords: readonly string[];
 }
 
 /** Throws a ValidationError if a document is not valid, or if the present rules of an entity can't stay. */
@@ -25,8 +35,30 @@ export async function separateChanges(
   documents: readonly Document[],
   now: Date,
 ): Promise<HeldChanges> {
-  const stored = new Map((await listSchemas(db, access)).map((row) => [row.name, row.document as Document]));
   const kept: Document[] = [];
+  const found = await findInDocuments(db, access, documents, (input) => {
+    const { document, held } = separateOpenings(input, now);
+    kept.push(document);
+    return held;
+  });
+  return { ...found, documents: kept };
+}
+
+/** Finds what saving the documents as they are would open. Throws a ValidationError if one is not valid. */
+export const findNewlyOpened = (
+  db: Db,
+  access: AppAccess,
+  documents: readonly Document[],
+  now: Date,
+): Promise<FoundOpenings> => findInDocuments(db, access, documents, (input) => listOpenings(input, now));
+
+async function findInDocuments(
+  db: Db,
+  access: AppAccess,
+  documents: readonly Document[],
+  find: (input: SeparationInput) => readonly HeldRule[],
+): Promise<FoundOpenings> {
+  const stored = new Map((await listSchemas(db, access)).map((row) => [row.name, row.document as Document]));
   const held: (HeldRule & { entity: string })[] = [];
   const withoutRecords: string[] = [];
   for (const after of documents) {
@@ -35,11 +67,9 @@ export async function separateChanges(
     const hasRecords = await hasStoredRecords(db, access, entity);
     if (!hasRecords) withoutRecords.push(entity);
     const storedFields = hasRecords ? await findStoredFields(db, access, before, after) : [];
-    const result = separateOpenings({ before, after, hasRecords, storedFields }, now);
-    kept.push(result.document);
-    held.push(...result.held.map((rule) => ({ ...rule, entity })));
+    held.push(...find({ before, after, hasRecords, storedFields }).map((rule) => ({ ...rule, entity })));
   }
-  return { documents: kept, held, withoutRecords };
+  return { held, withoutRecords };
 }
 
 /** Finds new fields of an entity for which stored records have values from before a field of that name was removed. */

@@ -84,6 +84,16 @@ export function separateOpenings(
   }
 }
 
+/** What saving the document as it is would open. Throws a ValidationError if it is not valid. */
+export function listOpenings(input: SeparationInput, now: Date): HeldRule[] {
+  const usedBefore = usedMs();
+  const [before, after] = [toSchemaBefore(input), parseNew(input.after)];
+  const found = findOpenings(before, after, input.hasRecords, now);
+  const opensFields = input.storedFields.length > 0 || mayOpen(before, after, input.hasRecords);
+  countHold(usedMs() - usedBefore);
+  return listHeld(input, new Map(found.map((opening) => [opening.operation, opening])), opensFields);
+}
+
 interface FoundOpening {
   readonly operation: OpeningOperation;
   readonly principal: CallerKind | null;

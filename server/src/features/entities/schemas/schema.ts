@@ -35,6 +35,7 @@ const maxTrashedWithSchema = 5_000; // the same as for one deleteRecords call
 
 type Document = Readonly<Record<string, unknown>>;
 type SchemaRow = Awaited<ReturnType<typeof listSchemas>>[number];
+type RemovedSchema = Pick<SchemaRow, 'name' | 'revision'>;
 
 export async function listEntitySchemas(db: Db, access: AppAccess) {
   const [rows, counts] = [await listSchemas(db, access), await countRecordsByEntity(db, access)];
@@ -268,6 +269,16 @@ const versionBytes = 200;
 const measureKept = ({ schema, document, before }: SchemaChange): number =>
   versionBytes + Buffer.byteLength(schema.name) + Buffer.byteLength(JSON.stringify(before?.document ?? document));
 
+/** What a schema counts besides its document (core/storage/stored-tables.ts). */
+const schemaBytes = 500;
+
+const measureGrowth = ({ document, before }: SchemaChange): number =>
+  Buffer.byteLength(JSON.stringify(document)) -
+  (before === undefined ? -schemaBytes : Buffer.byteLength(JSON.stringify(before.document)));
+
+const sumBytes = (changes: readonly SchemaChange[], measure: (change: SchemaChange) => number): number =>
+  changes.reduce((sum, change) => sum + measure(change), 0);
+
 /** For changes that are made at a full quota too. */
 export const unlimited: SchemaSpace = { admit: () => undefined };
 
@@ -278,8 +289,7 @@ async function saveChanges(
   { changes, revision }: { readonly changes: readonly SchemaChange[]; readonly revision: number },
   now: Date,
 ): Promise<void> {
-  const keptBytes = changes.reduce((sum, change) => sum + measureKept(change), 0);
-  await storage.admit(db, access, keptBytes, now);
+  await storage.admit(db, access, sumBytes(changes, measureKept) + sumBytes(changes, measureGrowth), now);
   const budget = newAuditBudget();
   for (const { schema, document, before } of changes) {
     const known = before === undefined ? undefined : parseStoredSchema(before.document);
@@ -303,7 +313,14 @@ async function saveChanges(
     throw limitReached(maxEntities, 'entities', `An app can have at most ${maxEntities} entities. Delete one first.`);
 }
 
-async function removeWithAudit(db: Db, access: AppAccess, row: SchemaRow, revision: number, now: Date): Promise<void> {
+/** Removes a schema as part of `revision`. */
+export async function removeWithAudit(
+  db: Db,
+  access: AppAccess,
+  row: RemovedSchema,
+  revision: number,
+  now: Date,
+): Promise<void> {
   await removeSchema(db, access, row.name);
   const target = { kind: 'entity_schema', id: row.name };
   const [before, after] = [{ revision: row.revision }, { revision }];

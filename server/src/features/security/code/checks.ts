@@ -66,7 +66,7 @@ const earlierChecks = new WeakMap<ts.Node, readonly (readonly Check[])[]>();
 /** The checks made by earlier statements in the same list. */
 function checksOfEarlier(flow: Flow, list: ts.Node, before: ts.Node, depth: number): readonly Check[] {
   const statements = statementsOf(list);
-  const at = statements?.findIndex((each) => each === before) ?? -1;
+  const at = statements?.indexOf(before as ts.Statement) ?? -1;
   if (statements === undefined || at <= 0) return [];
   let known = earlierChecks.get(list);
   if (known === undefined) {

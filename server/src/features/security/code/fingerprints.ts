@@ -43,7 +43,7 @@ function flaggedNode(node: ts.Node): ts.Node {
 function windowOf(flagged: ts.Node): readonly ts.Node[] {
   const { parent } = flagged;
   const statements = parent === undefined || ts.isSourceFile(parent) ? undefined : statementsOf(parent);
-  const at = statements?.findIndex((each) => each === flagged) ?? -1;
+  const at = statements?.indexOf(flagged as ts.Statement) ?? -1;
   if (statements === undefined || at < 0) return [flagged];
   return statements.slice(Math.max(0, at - windowStatements), at + windowStatements + 1);
 }

@@ -31,6 +31,8 @@ export async function run(button, work) {
   }
 }
 
+const firstForm = () => (app.methods.password ? 'sign-in' : 'link');
+
 /** Shows only the ways in that work: who may create an account is a setting of the app. */
 function showWaysIn() {
   const { sign_up, mail, methods } = app;
@@ -43,7 +45,7 @@ function showWaysIn() {
     button.hidden = works[button.dataset.show] === false; // other forms of the app stay as they are
     if (button.dataset.show === 'link' && !methods.link) button.textContent = 'Set a new password by e-mail';
   }
-  if (!methods.password && works.link) showForm('link');
+  showForm(firstForm());
   for (const hint of document.querySelectorAll('[data-if-sign-up]')) hint.hidden = hint.dataset.ifSignUp !== sign_up;
 }
 
@@ -66,7 +68,10 @@ export function startSignIn(show) {
     for (const element of document.querySelectorAll('[data-for]'))
       element.hidden = (element.dataset.for === 'signed-in') !== (user !== null);
     document.querySelector('[data-user]').textContent = user === null ? '' : user.full_name || user.email;
-    if (user !== null) say(''); // "Check your e-mail" is no longer of interest
+    if (user !== null) {
+      say('');
+      showForm(firstForm()); // for when they sign out
+    }
     show(user);
   });
   void openLink();
@@ -91,21 +96,25 @@ async function submit(form) {
       break;
     case 'sign-up':
       await auth.signUp({ email, password, ...(full_name && { full_name }) });
-      say(
-        app.sign_up === 'invited'
-          ? 'Check your e-mail. If you were invited, a link is on its way. It expires in an hour.'
-          : 'Check your e-mail: a link should arrive in a few minutes. It expires in an hour.',
-      );
+      showSent(email, app.sign_up === 'invited' ? 'If you were added to this app, a' : 'A');
       break;
     case 'link':
       await auth.requestLink({ email });
-      say('Check your e-mail. If you have an account here, a link is on its way. It expires in an hour.');
+      showSent(email, 'If you have an account here, a');
       break;
     case 'password':
       await auth.useLink({ password });
       break;
   }
   form.reset();
+}
+
+/** Replaces the form by what comes next. The server never says whether somebody has an account. */
+function showSent(email, whether) {
+  showForm('sent');
+  document.querySelector('[data-sent]').textContent =
+    `${whether} mail should reach ${email} in a few minutes. Open the link in it.`;
+  document.querySelector('[data-form="sent"] h1').focus();
 }
 
 function showForm(name) {
