@@ -4,6 +4,21 @@ import { classifyFailure, isLockOrStatementTimeout } from './db/failures.ts';
 
 export type Log = Logger;
 
+/** What a disk without space keeps from being written is dropped beyond this. */
+const maxUnwrittenBytes = 1_000_000;
+
+/**
+ * Each line is written before the process continues, so none is lost if it crashes. If whoever reads the log has ended,
+ * the process does its work without one. By default, pino would end it, or try the last line again without end.
+ */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: maxUnwrittenBytes });
+  output.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE' || code === 'ECONNRESET') output.write = () => true;
+  });
+  return output;
+}
+
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
@@ -12,7 +27,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     // Our own code does not log these fields. They are removed in case a library does.
     redact: { paths: ['*.authorization', '*.api_key', '*.cookie', '*.password', '*.token', '*.secret'], remove: true },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination ?? standardOutput());
 }
 
 /** Returns the error's fields that may be logged. Omits statement parameters and the request. */

@@ -18,10 +18,17 @@ export const maxUnpaidADay: Readonly<Record<UnpaidWork['kind'], number>> = {
   /** Tests, search themes and texts of ads that the model was asked for, and that were not charged for yet. */
   suggestion: 20,
   test_run: 3,
+  /** Launches whose texts the model was asked for. */
+  campaign_text: 20,
 };
 
 /** How often a day for all apps of a workspace together, because a workspace can create any number of apps. */
-export const maxUnpaidOfWorkspaceADay: typeof maxUnpaidADay = { explanation: 100, suggestion: 100, test_run: 15 };
+export const maxUnpaidOfWorkspaceADay: typeof maxUnpaidADay = {
+  explanation: 100,
+  suggestion: 100,
+  test_run: 15,
+  campaign_text: 100,
+};
 
 // Example with at most 3 a day: (yesterday, 3) → (today, 1) → (today, 2) → (today, 3) → no row, so nothing is left.
 const countOne = prepared<object, [workspaceId: string, kind: string, subjectId: string, now: Date, max: number]>(
@@ -56,19 +63,41 @@ type App = Pick<Tables['apps'], 'workspace_id' | 'id'>;
  */
 export async function countSuggestion(db: Db, app: App, now: Date): Promise<void> {
   if (await countUnpaid(db, toSuggestion(app), now)) return;
-  const { rows } = await sql<{ times: number }>`select times from unpaid_model_work
-    where workspace_id = ${app.workspace_id} and kind = 'suggestion' and subject_id = ${app.id}
-      and day = (${now}::timestamptz at time zone 'UTC')::date`.execute(db);
-  const isUsedUpByApp = (rows[0]?.times ?? 0) >= maxUnpaidADay.suggestion;
-  const max = (isUsedUpByApp ? maxUnpaidADay : maxUnpaidOfWorkspaceADay).suggestion;
-  const subject = isUsedUpByApp ? 'this app' : 'this workspace';
+  const { subject, max } = await findUsedUp(db, toSuggestion(app), now);
   throw rateLimited(
     `The language model gave no usable answer for ${subject} ${max} times today, requests in progress included. Try again tomorrow.`,
     max,
     dayMs / 1000,
-    toWholeSeconds(dayMs - (now.getTime() % dayMs)),
+    toTomorrow(now),
   );
 }
+
+/**
+ * Counts a launch whose texts the model writes, before the model is asked. Throws 429 if the app, or its workspace, has
+ * used up its number of today. Take it back if the model has not worked.
+ */
+export async function countCampaignText(db: Db, app: App, now: Date): Promise<void> {
+  if (await countUnpaid(db, toCampaignText(app), now)) return;
+  const { subject, max } = await findUsedUp(db, toCampaignText(app), now);
+  throw rateLimited(
+    `The language model wrote ad copy for campaigns of ${subject} ${max} times today. Provide the headlines and descriptions yourself, or try again tomorrow.`,
+    max,
+    dayMs / 1000,
+    toTomorrow(now),
+  );
+}
+
+/** Which number is used up: the app's or that of its workspace. */
+async function findUsedUp(db: Db, { workspace_id, kind, subject_id }: UnpaidWork, now: Date) {
+  const { rows } = await sql<{ times: number }>`select times from unpaid_model_work
+    where workspace_id = ${workspace_id} and kind = ${kind} and subject_id = ${subject_id}
+      and day = (${now}::timestamptz at time zone 'UTC')::date`.execute(db);
+  return (rows[0]?.times ?? 0) >= maxUnpaidADay[kind]
+    ? { subject: 'this app', max: maxUnpaidADay[kind] }
+    : { subject: 'this workspace', max: maxUnpaidOfWorkspaceADay[kind] };
+}
+
+const toTomorrow = (now: Date): number => toWholeSeconds(dayMs - (now.getTime() % dayMs));
 
 const dayMs = 24 * 60 * 60_000;
 
@@ -77,6 +106,16 @@ export const uncountSuggestion = (db: Db, app: App, countedAt: Date): Promise<vo
   uncountUnpaid(db, toSuggestion(app), countedAt);
 
 const toSuggestion = ({ workspace_id, id }: App): UnpaidWork => ({ workspace_id, kind: 'suggestion', subject_id: id });
+
+/** Takes back a launch that was counted at `countedAt`. */
+export const uncountCampaignText = (db: Db, app: App, countedAt: Date): Promise<void> =>
+  uncountUnpaid(db, toCampaignText(app), countedAt);
+
+const toCampaignText = ({ workspace_id, id }: App): UnpaidWork => ({
+  workspace_id,
+  kind: 'campaign_text',
+  subject_id: id,
+});
 
 /**
  * Takes back work that was counted at `countedAt`, because it was charged for, or because the model did not work after

@@ -100,7 +100,7 @@ async function listAppsByAge(
 /** Lists how many bytes would be free in total if the app kept its revisions only from `until_revision` on. */
 async function listSteps(db: Db, appId: string, max: number): Promise<{ until_revision: number; total: number }[]> {
   const { rows } = await sql<{ until_revision: number; total: number }>`with freed as (
-      select max(until_revision) as until_revision, max(size) as bytes from app_past_versions
+      select max(until_revision) as until_revision, 150 + max(size) as bytes from app_past_versions
       where app_id = ${appId} group by sha256
       union all select until_revision, 200 + octet_length(name) from app_past_versions where app_id = ${appId}),
     steps as (select until_revision, sum(bytes) as bytes from freed where until_revision <= ${max} group by 1)

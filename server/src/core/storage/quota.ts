@@ -34,7 +34,7 @@ export interface StorageQuota {
   hasSpace(db: Db, workspaceId: string, bytes: number, now: Date): Promise<boolean> | boolean;
 }
 
-type StorageAccess = Pick<WorkspaceAccess | DataAccess, 'workspace_id' | 'caller'>;
+export type StorageAccess = Pick<WorkspaceAccess | DataAccess, 'workspace_id' | 'caller'>;
 
 /** The caller for data that a worker stores. An error for this caller does not reveal the workspace's usage. */
 export const serviceCaller = {

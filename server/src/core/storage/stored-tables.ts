@@ -2,9 +2,18 @@
 // said to be counted and has no trigger that does it.
 import type { StorageKind } from './usage.ts';
 
-interface Counted {
+export interface Counted {
   readonly counted: StorageKind;
-  /** What a row counts: its payload, and a fixed number of bytes for the rest of it and its entries in indexes. */
+  /**
+   * The bytes of a row in SQL: its payload, and a fixed number for the rest of it and its entries in indexes. The trigger
+   * and the recount add up this expression.
+   */
+  readonly bytes: string;
+}
+
+/** Counted by statements or triggers of its own, and recounted by a query of its own (recount.ts). */
+interface CountedBySelf {
+  readonly counted: StorageKind;
   readonly payload: string;
   readonly rowBytes: number;
   /** The table whose triggers count, if it is not this one. */
@@ -16,25 +25,19 @@ interface Bounded {
   readonly bounded: string;
 }
 
-interface NotCounted {
-  /** Grows with requests, and nothing but rate limits, prices and retention bounds it yet: these. */
-  readonly notCounted: string;
-}
-
-type StoredTable = Counted | Bounded | NotCounted;
+type StoredTable = Counted | CountedBySelf | Bounded;
 
 const perRequest = 'rows of work in progress; they end with the request or its retries';
 
 /** Tables with data of tenants. */
 export const tenantTables: Readonly<Record<string, StoredTable>> = {
   // ---- counted
-  entity_records: { counted: 'records', payload: 'data as JSON', rowBytes: 0 },
-  app_files: { counted: 'files', payload: 'content', rowBytes: 0 },
-  app_past_contents: { counted: 'files', payload: 'content', rowBytes: 0 },
+  entity_records: { counted: 'records', payload: 'data as JSON', rowBytes: 400 },
+  app_files: { counted: 'files', payload: 'content', rowBytes: 250 },
+  app_past_contents: { counted: 'files', payload: 'content', rowBytes: 150 },
   app_past_versions: { counted: 'files', payload: 'name', rowBytes: 200 },
-  app_blobs: { counted: 'files', payload: 'the content in object storage', rowBytes: 0 },
+  app_blobs: { counted: 'files', payload: 'the content in object storage', rowBytes: 200 },
   deployments: { counted: 'files', payload: 'the list of files', rowBytes: 0 },
-  ads_assets: { counted: 'files', payload: 'the image in object storage', rowBytes: 0 },
   test_evidence: { counted: 'files', payload: 'the file in object storage', rowBytes: 0 },
   coding_checkpoints: { counted: 'files', payload: 'the file in object storage', rowBytes: 0 },
   workspace_exports: { counted: 'archives', payload: 'the archive in object storage', rowBytes: 0 },
@@ -49,6 +52,117 @@ export const tenantTables: Readonly<Record<string, StoredTable>> = {
   idempotency_keys: { counted: 'answers', payload: 'the answer as JSON', rowBytes: 250 },
   webhook_bodies: { counted: 'deliveries', payload: 'the body', rowBytes: 150 },
   webhook_deliveries: { counted: 'deliveries', payload: 'attempts after the first', rowBytes: 600 },
+
+  workflow_steps: {
+    counted: 'runs',
+    payload: 'input, output and error',
+    rowBytes: 300,
+    countedBy: 'workflow_runs',
+  },
+
+  // ---- counted by `count_stored` (migration 0170)
+  workflow_runs: { counted: 'runs', bytes: 'counted_bytes' },
+  workflow_analyses: { counted: 'runs', bytes: '300 + octet_length(explanation)' },
+  automation_runs: { counted: 'runs', bytes: '900' },
+  agent_conversations: { counted: 'conversations', bytes: '350 + octet_length(metadata::text)' },
+  agent_messages: {
+    counted: 'conversations',
+    bytes: '300 + octet_length(content) + octet_length(tool_calls::text) + octet_length(file_urls::text)',
+  },
+  agent_memories: { counted: 'conversations', bytes: '350 + octet_length(content)' },
+  agent_turns: { counted: 'conversations', bytes: '900' },
+  chat_messages: {
+    counted: 'conversations',
+    bytes: '400 + octet_length(content) + octet_length(tool_calls::text) + octet_length(file_urls::text)',
+  },
+  chat_turns: { counted: 'conversations', bytes: '1100' },
+  chat_steps: { counted: 'conversations', bytes: '150 + coalesce(octet_length(record::text), 0)' },
+  coding_sessions: {
+    counted: 'sessions',
+    bytes:
+      '1800 + octet_length(prompt) + octet_length(title) + coalesce(octet_length(pull_request_body), 0) + coalesce(octet_length(commit_message), 0) + coalesce(octet_length(summary), 0) + coalesce(octet_length(error_message), 0) + coalesce(octet_length(input_request::text), 0) + octet_length(tried_commits::text) + octet_length(run_files::text)',
+  },
+  coding_messages: {
+    counted: 'sessions',
+    bytes: '600 + coalesce(octet_length(text), 0) + coalesce(octet_length(answers::text), 0)',
+  },
+  coding_steps: { counted: 'sessions', bytes: '250 + coalesce(octet_length(record::text), 0)' },
+  coding_events: { counted: 'sessions', bytes: '250 + octet_length(data::text)' },
+  test_executions: {
+    counted: 'reports',
+    bytes: '1800 + octet_length(flow_name) + octet_length(goal) + octet_length(url)',
+  },
+  test_reports: {
+    counted: 'reports',
+    bytes: '200 + coalesce(octet_length(result::text), 0) + coalesce(octet_length(report::text), 0)',
+  },
+  security_scans: { counted: 'reports', bytes: '1000' },
+  security_results: {
+    counted: 'reports',
+    bytes:
+      '600 + octet_length(coverage::text) + octet_length(rls::text) + octet_length(secrets::text) + octet_length(functions::text) + octet_length(dependencies::text) + octet_length(static_code::text) + octet_length(headers::text) + octet_length(numbers::text) + coalesce(octet_length(packages::text), 0)',
+  },
+  ads_asset_sessions: { counted: 'ads', bytes: '900 + octet_length(brief::text)' },
+  ads_campaigns: {
+    counted: 'ads',
+    bytes:
+      '1000 + octet_length(campaign_name) + octet_length(landing_page) + octet_length(geo_targets::text) + octet_length(excluded_geo_targets::text)',
+  },
+  ads_launches: { counted: 'ads', bytes: '1200 + octet_length(content::text)' },
+  ads_changes: { counted: 'ads', bytes: '1000 + octet_length(content::text)' },
+  ads_journal: { counted: 'ads', bytes: '250 + octet_length(detail)' },
+  ads_assets: { counted: 'files', bytes: '500 + size_bytes + coalesce(octet_length(text), 0)' },
+  credit_ledger: { counted: 'ledger', bytes: '600' },
+  credit_reservations: { counted: 'ledger', bytes: '450' },
+  audit_entries: { counted: 'audit', bytes: '500 + octet_length(entry::text)' },
+  apps: { counted: 'settings', bytes: '4500 + octet_length(name) + octet_length(user_description)' },
+  app_shares: { counted: 'settings', bytes: '350' },
+  app_revisions: {
+    counted: 'settings',
+    bytes: '400 + coalesce(octet_length(summary), 0) + octet_length(entities::text)',
+  },
+  app_previews: { counted: 'settings', bytes: '500' },
+  app_users: { counted: 'settings', bytes: '1000 + octet_length(data::text)' },
+  app_secrets: { counted: 'settings', bytes: '300 + octet_length(sealed)' },
+  entity_schemas: { counted: 'settings', bytes: '500 + octet_length(document::text)' },
+  credentials: { counted: 'settings', bytes: `case when kind = 'session' then 0 else 900 end` },
+  folders: { counted: 'settings', bytes: '600' },
+  folder_items: { counted: 'settings', bytes: '350' },
+  agents: { counted: 'settings', bytes: '250 + octet_length(instructions)' },
+  webhooks: {
+    counted: 'settings',
+    bytes:
+      '1200 + octet_length(target_url) + coalesce(octet_length(entity_names::text), 0) + coalesce(octet_length(description), 0)',
+  },
+  workflows: {
+    counted: 'settings',
+    bytes: '1600 + octet_length(name) + coalesce(octet_length(description), 0) + octet_length(trigger::text)',
+  },
+  workflow_versions: {
+    counted: 'settings',
+    bytes: '350 + octet_length(definition::text) + coalesce(octet_length(change_summary), 0)',
+  },
+  automations: {
+    counted: 'settings',
+    bytes:
+      '1200 + octet_length(name) + coalesce(octet_length(description), 0) + coalesce(octet_length(condition), 0) + octet_length(action::text)',
+  },
+  test_flows: {
+    counted: 'settings',
+    bytes: '600 + octet_length(name) + octet_length(goal) + coalesce(octet_length(recording::text), 0)',
+  },
+  connections: { counted: 'settings', bytes: '4000' },
+  conversion_mappings: { counted: 'settings', bytes: '700' },
+  security_ignores: {
+    counted: 'settings',
+    bytes:
+      '800 + coalesce(octet_length(title), 0) + coalesce(octet_length(reason), 0) + coalesce(octet_length(covered_rules::text), 0)',
+  },
+  chat_held_rules: {
+    counted: 'settings',
+    bytes:
+      '500 + coalesce(octet_length(rule_before::text), 0) + coalesce(octet_length(rule_after::text), 0) + coalesce(octet_length(example::text), 0)',
+  },
 
   // ---- bounded
   events: {
@@ -70,86 +184,37 @@ export const tenantTables: Readonly<Record<string, StoredTable>> = {
   member_words: { bounded: 'one row per member or invitation' },
   member_tallies: { bounded: 'four rows per workspace' },
   member_activity: { bounded: 'merged into the directory within minutes' },
-  apps: { bounded: '5 a minute and caller; texts have limits' },
-  app_revisions: { bounded: 'the last 200 per app, and those of 30 days, at most 2,000; short texts' },
   app_revision_purges: { bounded: 'one row per app' },
-  app_shares: { bounded: 'one row per app and member' },
   app_auth_settings: { bounded: 'one row per app' },
   app_security_settings: { bounded: 'one row per app' },
   ads_ceilings: { bounded: 'one row per workspace and app' },
-  chat_held_rules: { bounded: '50 per app; texts have the limits of a schema' },
-  app_secrets: { bounded: 'a number per app; values have limits' },
   released_slugs: { bounded: 'removed after 31 days' },
   blob_sweeps: { bounded: 'one row per app' },
-  app_users: { bounded: '500 mails a day for sign-ups per workspace; managers add them within a rate limit' },
   app_user_passwords: { bounded: 'one row per app user' },
   app_user_links: { bounded: 'removed after two hours' },
   app_user_addresses: { bounded: 'ten per app user' },
   app_warnings: { bounded: 'mails, removed after a day' },
+  connection_refreshes: { bounded: 'one row per connection, counted with it' },
   app_repositories: { bounded: 'one row per app' },
-  security_ignores: { bounded: 'a number per app' },
-  entity_schemas: { bounded: 'a number per app; 64 KiB of a schema are typical, the limit of a body at most' },
   entity_keys: { bounded: 'a number of short rows per record, which is counted' },
   entity_key_states: { bounded: 'one row per entity' },
   record_write_counts: { bounded: 'merged into audit entries within minutes' },
-  folders: { bounded: 'a number per workspace' },
-  folder_items: { bounded: 'one row per folder and app' },
-  agents: { bounded: 'one row per app' },
-  webhooks: { bounded: 'a number per app' },
   webhook_sequences: { bounded: 'one row per webhook' },
   deleted_webhooks: { bounded: 'one row per webhook, until its log is removed' },
   webhook_warnings: { bounded: 'mails, removed after a day' },
-  workflows: { bounded: 'a number per app' },
   workflow_events: { bounded: perRequest },
   workflow_analysis_leases: { bounded: perRequest },
-  automations: { bounded: 'a number per app' },
-  connections: { bounded: 'one row per app and service' },
   connection_attempts: { bounded: 'removed after ten minutes' },
-  credentials: { bounded: 'expired and revoked ones are removed after 30 days; created within a rate limit' },
   credit_pools: { bounded: 'one row per month' },
   credit_use: { bounded: 'one row per month and person' },
-  unpaid_model_work: { bounded: 'two rows per app and three per workspace at most, removed after two days' },
+  unpaid_model_work: { bounded: 'three rows per app and four per workspace at most, removed after two days' },
   billing_customers: { bounded: 'one row per workspace' },
   ads_accounts: { bounded: 'one row per app' },
-  conversion_mappings: { bounded: 'a number per account' },
   tracking_checks: { bounded: 'one row per app' },
-  test_flows: { bounded: 'a number per app' },
   browser_sessions: { bounded: perRequest },
   turn_deltas: { bounded: 'removed after 20 minutes' },
-  agent_turns: { bounded: 'removed after two days; a turn costs credits' },
-  chat_turns: { bounded: 'removed after two days; a turn costs credits' },
   audit_chains: { bounded: 'one row per chain' },
   audit_pending: { bounded: 'sealed within seconds' },
-  audit_entries: {
-    bounded: 'small rows, one for each change within a rate limit; never refused; removed after 400 days',
-  },
-
-  // ---- not counted yet
-  workflow_runs: { notCounted: 'a run costs credits; 90 days' },
-  workflow_steps: { notCounted: 'up to 16 KiB of input and output each; a run costs credits; 90 days' },
-  workflow_versions: { notCounted: 'one per change of a definition' },
-  workflow_analyses: { notCounted: 'one per failed run; removed with it' },
-  automation_runs: { notCounted: 'short rows; 7 days' },
-  agent_conversations: { notCounted: 'created within a rate limit' },
-  agent_messages: { notCounted: 'a reply costs credits' },
-  agent_memories: { notCounted: 'a number of short texts per person and agent' },
-  chat_messages: { notCounted: 'a turn costs credits' },
-  chat_steps: { notCounted: 'a step costs credits; removed with the turn' },
-  coding_sessions: { notCounted: 'a session costs credits' },
-  coding_messages: { notCounted: 'a turn costs credits' },
-  coding_steps: { notCounted: 'a step costs credits' },
-  coding_events: { notCounted: 'limited per session; a session costs credits' },
-  credit_ledger: { notCounted: 'short rows; each is a movement of credits' },
-  credit_reservations: { notCounted: 'short rows; removed after 90 days' },
-  ads_asset_sessions: { notCounted: 'a session costs credits; removed after a day' },
-  ads_campaigns: { notCounted: 'a campaign costs money' },
-  ads_changes: { notCounted: 'changes of campaigns within a rate limit' },
-  ads_launches: { notCounted: 'a campaign costs money' },
-  ads_journal: { notCounted: 'what was sent for a campaign' },
-  security_scans: { notCounted: 'short rows; scans within a rate limit' },
-  security_results: { notCounted: 'findings of a scan; scans within a rate limit' },
-  test_executions: { notCounted: 'a run costs credits' },
-  test_reports: { notCounted: 'a run costs credits' },
 };
 
 /** Tables of the installation and of its people, which no workspace owns. */
@@ -157,10 +222,12 @@ export const installationTables: readonly string[] = [
   'device_logins',
   'event_dispatch_state',
   'location_catalogue',
+  'known_keys',
   'location_names',
   'locations',
   'migrations',
   'object_removals',
+  'partitioned_tables',
   'password_resets',
   'passwords',
   'queue_pauses',

@@ -1,13 +1,27 @@
 // Defines how many bytes a workspace stores, by kind: records (including the trash), files (including published ones),
-// export archives, what analytics keeps, stored answers and the logs of webhooks. stored-tables.ts says how each table is
-// counted. Each change appends a row to storage_changes in its own transaction, so a workspace's requests never wait for each other. A job
+// export archives, what analytics keeps, and so on. stored-tables.ts says how each table is counted. Each change appends a row to storage_changes in its own transaction, so a workspace's requests never wait for each other. A job
 // merges these rows into storage_usage. The usage is the sum of both tables.
 import { sql } from 'kysely';
 import { prepared } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { type Plan, storageQuotas } from '../auth/plans.ts';
 
-export const storageKinds = ['records', 'files', 'archives', 'analytics', 'answers', 'deliveries'] as const;
+export const storageKinds = [
+  'records',
+  'files',
+  'archives',
+  'analytics',
+  'answers',
+  'deliveries',
+  'runs',
+  'conversations',
+  'sessions',
+  'reports',
+  'ads',
+  'ledger',
+  'audit',
+  'settings',
+] as const;
 export type StorageKind = (typeof storageKinds)[number];
 
 type StoredBytes = Readonly<Record<`${StorageKind}_bytes`, number>>;
@@ -79,9 +93,12 @@ async function foldBatch(db: Db, now: Date): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Counts an imported workspace's records. A trigger counts its files. */
+/** What a record counts besides its data: its row, and its entries in indexes and keys. */
+export const recordRowBytes = 400;
+
+/** Counts an imported workspace's records. Triggers count everything else. */
 export async function countImportedRecords(db: Db, workspaceId: string): Promise<void> {
   await sql`insert into storage_changes (workspace_id, kind, bytes)
-    select a.workspace_id, 'records', sum(r.size_bytes) from apps a join entity_records r on r.app_id = a.id
+    select a.workspace_id, 'records', sum(${recordRowBytes} + r.size_bytes) from apps a join entity_records r on r.app_id = a.id
     where a.workspace_id = ${workspaceId} group by 1`.execute(db);
 }

@@ -67,6 +67,14 @@ const insertStep = (run_id: string, number: number) =>
 
 const countStepReads = () => statements.filter((text) => /from workflow_steps\s+where .*number >= /s.test(text)).length;
 
+const countLookups = () => statements.filter((text) => text.startsWith('/* lookup */')).length;
+/** How often callers are looked up again while nothing else is sent. */
+const countLookupsAgain = async () => {
+  statements.length = 0;
+  await sleep(limits.accessEveryMs + 500);
+  return countLookups();
+};
+
 describe('streams of a run', () => {
   it('cost one read per wake-up, also with 500 followers', async () => {
     const { run_id, path } = await startRun();
@@ -85,6 +93,7 @@ describe('streams of a run', () => {
     expect(countStepReads()).toBeLessThanOrEqual(2 * wakeUps + 3);
     for (const { close } of streams) close();
     await Promise.all(streams.map(({ ended }) => ended));
+    await expect.poll(countLookupsAgain, { timeout: 10_000 }).toBe(0);
   }, 120_000);
 
   it('end soon after their reader was blocked', async ({ expect }) => {
@@ -123,6 +132,16 @@ describe('streams of a run', () => {
     await expect
       .poll(() => [revoked, expired].map((stream) => stream?.received.isOver), { timeout: 10_000 })
       .toEqual([true, true]);
+  });
+
+  it('are not followed for HEAD, which has no body', async () => {
+    const { path } = await startRun();
+    for (let n = 0; n < 5; n += 1) {
+      const headers = { accept: 'text/event-stream' };
+      const got = await world.call('HEAD', path, { as: token, headers });
+      expect([got.status, got.headers['content-type']]).toEqual([200, 'text/event-stream']);
+    }
+    expect(await countLookupsAgain()).toBe(0);
   });
 
   it('are limited per credential and per workspace, until one is closed', async () => {

@@ -2,8 +2,9 @@
 // a limit on open streams, pings, and an end when the caller may no longer read. Idle streams hold no connection.
 import { Readable } from 'node:stream';
 import type { Clock } from '../../kit/clock.ts';
-import { type Answer, eventStream, type Notes } from '../../kit/http/answer.ts';
+import { type Answer, endInTime, eventStream, type Notes } from '../../kit/http/answer.ts';
 import type { HeldRequest } from '../../kit/http/operation.ts';
+import { Problem } from '../../kit/problem.ts';
 import { watchAccess } from './access.ts';
 import { createPlaces, type PlaceLimits, type TakePlace } from './places.ts';
 import { type Batch, createReaders, type Positioned, type Reader, type ReaderDeps, type Source } from './reader.ts';
@@ -132,18 +133,16 @@ async function waitForBatch<Position, Item, End>(
 
 /** Responds with the text that `write` yields. The signal is aborted when the connection closes. */
 export function answerWithEvents(
+  held: HeldRequest,
   write: (closed: AbortSignal) => AsyncGenerator<string>,
   { maxMs, ...notes }: Notes & { readonly maxMs: number },
 ): Answer<never> {
   const closed = new AbortController();
+  // Not when the stream has closed: that waits for the generator, which may be waiting for something to write.
+  held.onClose(() => closed.abort());
   const body = Readable.from(write(closed.signal), { objectMode: false });
-  // While a caller does not read, the generator is paused and can't check the time, so a timer ends the response.
-  const timer = setTimeout(() => body.destroy(), maxMs + pingMs);
-  body.once('close', () => {
-    clearTimeout(timer);
-    closed.abort();
-  });
-  return eventStream(body, notes);
+  // While a caller does not read, the generator is paused and can't check the time.
+  return eventStream(endInTime(body, maxMs + pingMs), notes);
 }
 
 /** An event as callers see it. */
@@ -154,6 +153,12 @@ export interface StreamEvent {
 
 export const writeEvent = (id: string | number, { event, data }: StreamEvent): string =>
   `id: ${id}\nevent: ${event}\ndata: ${toJson(data)}\n\n`;
+
+/** The last event of a stream whose caller may no longer read it. Throws an error that is no refusal, which is a bug. */
+export function writeRefusal(error: unknown, requestId: string): string {
+  if (!(error instanceof Problem)) throw error;
+  return `event: error\ndata: ${JSON.stringify(error.body(requestId))}\n\n`;
+}
 
 const texts = new WeakMap<object, string>();
 

@@ -62,7 +62,7 @@ async function answerWhenEnded<Body>(deps: FollowDeps, followed: FollowedTurn<Bo
 }
 
 const answerWithStream = <Body>(deps: FollowDeps, followed: FollowedTurn<Body>): Answer<Body> =>
-  answerWithEvents((closed) => writeEventStream(followTurn(deps, followed, closed), followed), {
+  answerWithEvents(followed.held, (closed) => writeEventStream(followTurn(deps, followed, closed), followed), {
     maxMs: followed.maxWaitMs,
   });
 

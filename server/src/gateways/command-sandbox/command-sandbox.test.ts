@@ -186,6 +186,11 @@ describe('a command is refused, not run without protection,', () => {
     expect(await refused({ bwrap })).toContain('No permissions to create new namespace');
   });
 
+  test("where bubblewrap can't mount what it needs", async () => {
+    const bwrap = writeProgram('mountless-bwrap', 'exec /usr/bin/bwrap --ro-bind /no-such-folder /x "$@"');
+    expect(await refused({ bwrap })).toMatch(/Can't find source path \/no-such-folder/);
+  });
+
   test('where no control group can be made', async () => {
     expect(await refused({ cgroup: '../../../../proc/plinth' })).toMatch(/control group .* can't be/);
   });

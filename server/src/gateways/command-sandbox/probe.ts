@@ -60,15 +60,19 @@ async function probeCommand(
       processes: probe.processes,
     });
     if (result.outcome === 'unavailable') return result.reason;
+    const written = await stat(join(folder, 'probe')).catch(() => undefined);
+    if (written === undefined) return `bubblewrap could not start a command: ${readLastLine(result.output)}`;
     if (result.outcome !== 'too_many_processes')
       return `A command could exceed its process limit (probe outcome: ${result.outcome}).`;
-    const { uid } = await stat(join(folder, 'probe'));
-    const isOther = uid >= firstUid && uid < firstUid + ownerCount;
+    const isOther = written.uid >= firstUid && written.uid < firstUid + ownerCount;
     return !isOther ? 'Commands would run as root (setpriv).' : undefined;
   } finally {
     await rm(folder, { recursive: true }); // only this probe has written to it
   }
 }
+
+/** The reason comes last, such as `bwrap: Can't mount proc on /newroot/proc: Operation not permitted`. */
+const readLastLine = (output: string): string => output.trim().split('\n').at(-1) || 'it printed no reason.';
 
 /**
  * Removes the folders of probes whose workers were killed. Other users can write to the temporary folder, so these

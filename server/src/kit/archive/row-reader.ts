@@ -10,20 +10,38 @@ import type { Row, RowBatch } from './read-archive.ts';
 export interface RowReader {
   /** Returns the rows to store. Their ids have not yet been replaced. */
   check(batch: RowBatch): Row[];
-  /** Replaces the ids in checked rows. A row may refer to earlier rows and to any row in the same batch. */
+  /**
+   * Replaces the ids in checked rows. A row may refer to earlier rows and to any row in the same batch. Rows that refer to
+   * something else are left out, or refused.
+   */
   replaceIds(table: string, rows: readonly Row[]): Row[];
   /** Registers the replacement for an id in the archive. */
   learn(table: string, id: string, becomes: string): void;
-  /** Returns the number of learned ids to which no row has referred. */
-  countUnused(): number;
+  /** Returns the replacements of learned ids to which no row has referred. */
+  listUnused(): string[];
+  /** Returns the number of rows by table that were left out. */
+  readonly skipped: Readonly<Record<string, number>>;
+}
+
+export interface RowReaderOptions {
+  /**
+   * Leaves out rows that refer to something that is not in the archive. Its tables were read one after another, so
+   * something may have been removed before it was read, but after what refers to it was. Otherwise such rows are refused.
+   */
+  readonly skipsDangling: boolean;
 }
 
 const maxKnownIds = 2_000_000;
 
-export function createRowReader(tables: Readonly<Record<string, ArchiveTable>>, ownerId: string): RowReader {
+export function createRowReader(
+  tables: Readonly<Record<string, ArchiveTable>>,
+  ownerId: string,
+  { skipsDangling }: RowReaderOptions = { skipsDangling: false },
+): RowReader {
   const checks = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, createRowCheck(name, table)]));
   const known = createIdMap();
   const key = createSecretKey(randomBytes(32));
+  const skipped: Record<string, number> = {};
 
   const addId = (table: string, id: string, becomes: string) => {
     if (known.get(table, id) !== undefined) throw new ArchiveError(`it contains a duplicate id in ${table}`);
@@ -48,6 +66,27 @@ export function createRowReader(tables: Readonly<Record<string, ArchiveTable>>, 
     return isId(value) ? replaceReference(at, value, id) : value;
   };
 
+  const isDangling = (row: Row, ids: readonly (readonly [string, IdColumn])[]) =>
+    ids.some(([name, { id }]) => {
+      const value = row[name];
+      if (id.becomes !== 'reference' || id.ifMissing !== 'refuse' || !isId(value)) return false;
+      return id.tables.every((table) => known.get(table, value) === undefined);
+    });
+  /** A row that is left out may leave others of the batch without what they refer to. */
+  const skipDangling = (
+    table: string,
+    rows: readonly Row[],
+    ids: readonly (readonly [string, IdColumn])[],
+    own?: string,
+  ) => {
+    const kept = rows.filter((row) => !isDangling(row, ids));
+    if (kept.length === rows.length) return rows;
+    skipped[table] = (skipped[table] ?? 0) + rows.length - kept.length;
+    if (own === undefined) return kept;
+    for (const row of rows) if (!kept.includes(row)) known.remove(table, String(row[own]));
+    return skipDangling(table, kept, ids, own);
+  };
+
   return {
     check: ({ table, file, firstLine, rows }) =>
       rows.map((row, index) => {
@@ -64,7 +103,7 @@ export function createRowReader(tables: Readonly<Record<string, ArchiveTable>>, 
       const ids = Object.entries(columns).filter((entry): entry is [string, IdColumn] => isIdColumn(entry[1]));
       const own = ids.find(([, { id }]) => id.becomes === 'new' && id.known)?.[0];
       if (own !== undefined) for (const row of rows) addId(table, String(row[own]), newId());
-      return rows.map((row) => {
+      return (skipsDangling ? skipDangling(table, rows, ids, own) : rows).map((row) => {
         const stored = { ...row };
         for (const [name, column] of ids) stored[name] = replaceId(`${table}.${name}`, column, row[name]);
         if (own !== undefined) stored[own] = known.get(table, String(row[own]));
@@ -76,7 +115,8 @@ export function createRowReader(tables: Readonly<Record<string, ArchiveTable>>, 
       addId(table, id, becomes);
       known.expectUse(table, id);
     },
-    countUnused: known.countUnused,
+    listUnused: known.listUnused,
+    skipped,
   };
 }
 
@@ -98,10 +138,12 @@ function createIdMap() {
       tables.set(table, ids.set(pack(id), pack(becomes)));
       count += 1;
     },
+    remove: (table: string, id: string) => void tables.get(table)?.delete(pack(id)),
     expectUse: (table: string, id: string) =>
       void unused.set(table, (unused.get(table) ?? new Set<string>()).add(pack(id))),
     markUsed: (table: string, id: string) => void unused.get(table)?.delete(pack(id)),
-    countUnused: () => unused.values().reduce((sum, ids) => sum + ids.size, 0),
+    listUnused: () =>
+      [...unused].flatMap(([table, ids]) => [...ids].map((packed) => unpack(tables.get(table)?.get(packed) ?? ''))),
   };
 }
 

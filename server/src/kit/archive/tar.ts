@@ -1,6 +1,8 @@
-// The part of the tar format that archives use: plain files with short names. Links, folders and extensions are
-// rejected, so an archive can't make its reader write to unexpected places or keep a huge header in memory.
+// The part of the tar format that archives use: plain files. Files with names of any length and in any script are written,
+// but only those with short names are read. Links, folders and extensions are rejected, so an archive can't make its
+// reader write to unexpected places or keep a huge header in memory.
 import { ArchiveError } from './archive-error.ts';
+import type { PackedFile } from './packed-file.ts';
 
 const blockSize = 512;
 
@@ -15,16 +17,58 @@ export const tarEnd = Buffer.alloc(2 * blockSize);
 
 export const padEntry = (size: number): Buffer => Buffer.alloc((blockSize - (size % blockSize)) % blockSize);
 
-/** The header of a regular file that only its owner may read. */
-export function buildTarHeader(name: string, size: number): Buffer {
+interface TarFields {
+  readonly mode?: number;
+  readonly modifiedAt?: Date;
+  /** `0` is a regular file, `x` describes the next entry. */
+  readonly type?: '0' | 'x';
+}
+
+/** By default, the header of a regular file that only its owner may read. */
+export function buildTarHeader(
+  name: string,
+  size: number,
+  { mode = 0o600, modifiedAt = new Date(0), type = '0' }: TarFields = {},
+): Buffer {
   const header = Buffer.alloc(blockSize);
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`;
+  const seconds = Math.floor(modifiedAt.getTime() / 1000);
   header.write(name, 0, 100, 'ascii');
-  header.write(`${octal(0o600, 7)}${octal(0, 7)}${octal(0, 7)}${octal(size, 11)}${octal(0, 11)}`, 100, 'ascii');
-  header.write('0', 156, 'ascii');
+  header.write(`${octal(mode, 7)}${octal(0, 7)}${octal(0, 7)}${octal(size, 11)}${octal(seconds, 11)}`, 100, 'ascii');
+  header.write(type, 156, 'ascii');
   header.write('ustar\x0000', 257, 'ascii');
   header.write(`${octal(sumHeader(header), 6)} `, 148, 'ascii');
   return header;
+}
+
+/** Packs files that everybody may read, with names of any length and in any script. */
+export async function* packTar(files: AsyncIterable<PackedFile>): AsyncGenerator<Buffer> {
+  for await (const { path, content, modifiedAt } of files) {
+    const isShort = /^[\x20-\x7e]{1,100}$/.test(path);
+    if (!isShort) yield* packPath(path);
+    // Programs that ignore the path before it write the file under this name.
+    const name = isShort
+      ? path
+      : path
+          .replace(/[^\x20-\x7e]/g, '_')
+          .slice(0, 99)
+          .replace(/\/$/, '_');
+    yield buildTarHeader(name, content.length, { mode: 0o644, modifiedAt });
+    yield content;
+    yield padEntry(content.length);
+  }
+  yield tarEnd;
+}
+
+/** An extended header of POSIX. Example, with its own length in front: `23 path=src/Größe.ts\n`. */
+function* packPath(path: string): Generator<Buffer> {
+  const field = ` path=${path}\n`;
+  const bytes = Buffer.byteLength(field);
+  const digits = [1, 2, 3, 4].find((count) => String(bytes + count).length === count) ?? 0;
+  const record = Buffer.from(`${bytes + digits}${field}`);
+  yield buildTarHeader('PaxHeader', record.length, { type: 'x' });
+  yield record;
+  yield padEntry(record.length);
 }
 
 export async function* readTar(bytes: AsyncIterable<Buffer>): AsyncGenerator<TarEntry> {

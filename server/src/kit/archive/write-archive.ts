@@ -16,14 +16,17 @@ export interface TableLines {
 
 const fileBytes = 1024 * 1024; // the line that exceeds this is its file's last line
 
-/** Keeps only one file of rows in memory at a time. Returns the number of rows per table. */
+/**
+ * Keeps only one file of rows in memory at a time. `describe` is called when all rows have been read, for the other
+ * members of the manifest. Returns the number of rows per table.
+ */
 export async function writeArchive(
   destination: Writable,
   rows: AsyncIterable<TableLines>,
-  about: Readonly<Record<string, unknown>>,
+  describe: () => Readonly<Record<string, unknown>>,
 ): Promise<Record<string, number>> {
   const tables: Record<string, ArchiveFile[]> = {};
-  const entries = Readable.from(packEntries(rows, tables, about), { objectMode: false });
+  const entries = Readable.from(packEntries(rows, tables, describe), { objectMode: false });
   await pipeline(entries, createGzip(), destination);
   return Object.fromEntries(
     Object.entries(tables).map(([table, files]) => [table, files.reduce((sum, each) => sum + each.rows, 0)]),
@@ -33,7 +36,7 @@ export async function writeArchive(
 async function* packEntries(
   rows: AsyncIterable<TableLines>,
   tables: Record<string, ArchiveFile[]>,
-  about: Readonly<Record<string, unknown>>,
+  describe: () => Readonly<Record<string, unknown>>,
 ): AsyncGenerator<Buffer> {
   for await (const { table, lines } of joinLines(rows)) {
     tables[table] ??= [];
@@ -47,7 +50,7 @@ async function* packEntries(
     });
     yield* packFile(name, content);
   }
-  const manifest: Manifest = { format: archiveFormat, ...about, tables };
+  const manifest: Manifest = { format: archiveFormat, ...describe(), tables };
   yield* packFile(manifestName, Buffer.from(JSON.stringify(manifest, null, 1)));
   yield tarEnd;
 }

@@ -20,6 +20,9 @@ import { begin, type Callback, type Connection, FirstStatement, type KnownColumn
 const statementNames = new Map<string, string>();
 const statementTexts = new Map<string, string>();
 
+/** The texts of all statements that have a name, by name. A test prepares each of them. */
+export const namedStatements: ReadonlyMap<string, string> = statementTexts;
+
 /** Gives a statement a name, so it is prepared: parsed and planned once per connection. */
 export function nameStatement(name: string, text: string): void {
   const known = statementTexts.get(name);

@@ -1,4 +1,4 @@
-// Tests migrations that run without a transaction.
+// Tests migrations that lose their connection, and those that run without a transaction.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +30,40 @@ const isValid = async (index: string) =>
     ?.indisvalid;
 const isApplied = async (name: string) =>
   (await client.query('select from migrations where name = $1', [name])).rowCount === 1;
+
+describe('a migration whose connection is lost', () => {
+  /** Ends the session that runs a statement with this text. */
+  async function terminate(text: string): Promise<void> {
+    const isTerminated = async () =>
+      (
+        await client.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and state = 'active' and query like $1 and pid <> pg_backend_pid()`,
+          [`%${text}%`],
+        )
+      ).rowCount;
+    await expect.poll(isTerminated).toBe(1);
+  }
+
+  it.each([
+    ['9011_lost.sql', '-- module: tests\nlock table lost;\n'],
+    ['9012_lost_alone.sql', `${header}create index concurrently lost_n on lost (n);\n`],
+  ])('%s says so, and is applied when it is run again', async (name, text) => {
+    const migration = await readOne(name, text);
+    await client.query('create table if not exists lost (n integer)');
+    const other = new pg.Client({ connectionString: database.ownerUrl });
+    await other.connect();
+    await other.query('begin; insert into lost values (1)');
+    const failed = expect(migrate(database.ownerUrl, [migration])).rejects.toThrow(
+      `The connection to PostgreSQL was lost during migration ${name}. Run plinth migrate again`,
+    );
+    await terminate(migration.alone === undefined ? 'lock table lost' : 'create index concurrently lost_n');
+    await failed;
+    await other.end();
+    expect(await isApplied(name)).toBe(false);
+    expect(await migrate(database.ownerUrl, [migration])).toEqual([name]);
+  });
+});
 
 describe('a migration without a transaction', () => {
   it('builds an index while a transaction that has written to the table is open, and lets others write meanwhile', async () => {

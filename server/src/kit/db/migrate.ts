@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { classifyFailure } from './failures.ts';
 import { type LoneStatement, parseLoneStatement, reportWaits, runLoneStatement } from './migrate-alone.ts';
 
 export interface Migration {
@@ -98,6 +99,7 @@ async function takeMigrationLock(client: pg.Client): Promise<void> {
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {}); // the statement that lost the connection fails, too
   await client.connect();
   return client;
 }
@@ -165,7 +167,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await recordApplied(client, migration);
     await client.query('commit');
   } catch (cause) {
-    await client.query('rollback');
+    await client.query('rollback').catch(() => {}); // the connection may be lost
     throw toFailure(migration, cause);
   }
 }
@@ -189,6 +191,7 @@ async function applyAlone(
     await runLoneStatement(client, alone);
     await recordApplied(client, migration);
   } catch (cause) {
+    if (isConnectionLost(cause)) throw toFailure(migration, cause);
     const { message } = cause as Error;
     throw new MigrationError(
       `migration ${migration.name} failed: ${message}. Remove the cause and run it again: it starts over.`,
@@ -199,5 +202,13 @@ async function applyAlone(
   }
 }
 
+const isConnectionLost = (error: unknown): boolean => classifyFailure(error) === 'connection_lost';
+
+/** If the connection is lost, nobody knows whether the commit happened. */
 const toFailure = ({ name }: Migration, cause: unknown): MigrationError =>
-  new MigrationError(`migration ${name} failed: ${(cause as Error).message}. None of it was applied.`, { cause });
+  new MigrationError(
+    isConnectionLost(cause)
+      ? `The connection to PostgreSQL was lost during migration ${name}. Run plinth migrate again: it continues there.`
+      : `migration ${name} failed: ${(cause as Error).message}. None of it was applied.`,
+    { cause },
+  );

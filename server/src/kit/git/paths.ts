@@ -42,7 +42,7 @@ function findFault(path: string): string | undefined {
  * Whether a file system could treat the name as `.git`: in any case, or on NTFS with trailing dots, spaces or streams,
  * or as a short name.
  */
-function isGitFolder(part: string): boolean {
+export function isGitFolder(part: string): boolean {
   const name = part.replace(ignoredByHfs, '').toLowerCase();
   const onNtfs = name.replace(/:.*$/s, '').replace(/[. ]+$/, '');
   return name === '.git' || onNtfs === '.git' || onNtfs === 'git~1';

@@ -46,9 +46,23 @@ export class Answer<Body> {
   }
 }
 
+/** Whether the request asks for this format of the response. */
+export const accepts = ({ accept }: Readonly<Record<string, string | string[] | undefined>>, type: string): boolean =>
+  String(accept ?? '').includes(type);
+
 /** A file that is sent instead of the declared JSON. It is not checked against the schema. */
-export const attachment = (body: Readable, type: string, fileName: string): Answer<never> =>
-  new Answer(body as never, { headers: { 'content-disposition': `attachment; filename="${fileName}"` } }, 200, type);
+export const attachment = (
+  body: Readable,
+  type: string,
+  fileName: string,
+  headers: Notes['headers'] = {},
+): Answer<never> =>
+  new Answer(
+    body as never,
+    { headers: { ...headers, 'content-disposition': `attachment; filename="${fileName}"` } },
+    200,
+    type,
+  );
 
 export const withNotes = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
 
@@ -68,6 +82,12 @@ export const resumableAnswer = <Body>(begun: object, finish: (db: AnyDb) => Prom
   new Answer(begun as Body, noNotes, 200, undefined, finish);
 
 /** An event stream that is sent instead of the declared JSON. */
+/** Cuts the connection of a reader who takes longer, because what the response holds is not free until then. */
+export function endInTime(body: Readable, maxMs: number): Readable {
+  const timer = setTimeout(() => body.destroy(), maxMs);
+  return body.once('close', () => clearTimeout(timer));
+}
+
 export const eventStream = (body: Readable, notes: Notes = noNotes): Answer<never> =>
   new Answer(
     body as never,

@@ -55,6 +55,7 @@ type BodyOf<Shape> = Shape extends z.ZodType
     : never;
 type Reply<A extends Answers> = BodyOf<A[keyof A]>;
 
+/** The parameters of a path such as `/api/apps/{app_id}`. `{*}` at its end is all that follows, with its slashes. */
 export type PathParams<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & PathParams<Rest>
   : unknown;
@@ -116,6 +117,11 @@ export interface OperationSpec<
   readonly work?: 'slow' | 'patient' | 'outside' | 'reserved';
   /** A worker finishes the operation's work. If no worker is running, the response has `X-Warning: no_worker_seen`. */
   readonly needsWorker?: true;
+  /**
+   * How many bytes of rows a call adds to what its workspace stores, besides its body. At the storage quota the call is
+   * refused with 402, before its precheck. `measured`: the handler knows better how many, and refuses by itself.
+   */
+  readonly stores?: number | 'measured';
   /** Accepts the Idempotency-Key header. With a key, the whole operation runs in one transaction. */
   readonly idempotency?: 'optional' | 'required';
   /**
@@ -202,4 +208,4 @@ export function repeatOf(operation: Operation): Repeat {
 }
 
 export const listParamNames = (path: string): string[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+  [...path.matchAll(/\{(\w+|\*)\}/g)].map((match) => match[1] ?? '');

@@ -20,7 +20,7 @@ import { chooseRequestId, Exchange } from './exchange.ts';
 import { listParamNames, type Operation } from './operation.ts';
 import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './request/cross-origin.ts';
 import { checkHeaders, discardBody, findHostFault, hasUnreadBody, receiveBody } from './request/receive.ts';
-import { type AnswerSpace, runOperation } from './request/run-operation.ts';
+import { runOperation, type StorageSpace } from './request/run-operation.ts';
 import { createTurns, inTurn, nameOwner, type Turns, waitToReceive, waitToRun } from './request/turn.ts';
 import { createValidator } from './request/validate.ts';
 import { answerMalformedRequest, emptySegment, type OnError, sendError, unmatchedProblem } from './response/errors.ts';
@@ -47,8 +47,8 @@ export interface ServerOptions {
   readonly guardQuery: (operation: Operation) => readonly string[];
   /** Whether a worker is running, for operations that need one. */
   readonly isWorkerSeen: () => Promise<boolean>;
-  /** Whether a workspace has space to store the answer to a request with an Idempotency-Key. Default: it always has. */
-  readonly hasAnswerSpace?: AnswerSpace;
+  /** The space that a workspace has to store more, such as the answer to a request with an Idempotency-Key. Default: any. */
+  readonly storageSpace?: StorageSpace;
   /** Which operations web pages from other origins may call. Default: none. */
   readonly crossOrigin?: CrossOrigin;
   /**
@@ -183,7 +183,7 @@ function answerOthers(
   });
 }
 
-const toRouterPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
+const toRouterPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1').replace('{*}', '*');
 
 function mountOperation(server: FastifyInstance, operation: Operation, options: ServerOptions, turns: Turns): void {
   const { admit, run } = createPipeline(operation, options, turns);
@@ -196,6 +196,8 @@ function mountOperation(server: FastifyInstance, operation: Operation, options: 
     handler: (request) => run(request.exchange as Exchange), // set by `admit`
   });
 }
+
+const unlimitedSpace: StorageSpace = { admit: () => undefined, hasSpace: () => true };
 
 /**
  * The steps before and after an operation's body is received. Prepares everything that does not depend on the request.
@@ -210,7 +212,8 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
     exchange.now = options.clock.now(); // receiving the body may have taken a while
     const input = validate(exchange);
     if (operation.needsWorker && !(await options.isWorkerSeen())) exchange.warnings.push('no_worker_seen');
-    const result = await runOperation(db, exchange, input, options.hasAnswerSpace ?? (() => true));
+    const result = await runOperation(db, exchange, input, options.storageSpace ?? unlimitedSpace);
+    exchange.releaseShare(); // a stream may be sent for minutes, and takes shares of its own
     return hold(() => send(exchange, result, input.ignored));
   };
   return {

@@ -1,6 +1,7 @@
 // Decides which web pages may call the operations for an app's data and sign-in: the app's own pages, if it is
-// published on its own host, and pages from the origins in its `public_origins`. No other operation accepts requests
-// from other origins' pages.
+// published on its own host, the pages of its previews, and pages from the origins in its `public_origins`. No other
+// operation accepts requests from other origins' pages.
+import type { Clock } from '../../../kit/clock.ts';
 import { prepared } from '../../../kit/db/database.ts';
 import { nameClient } from '../../../kit/http/connection/client-address.ts';
 import type { Exchange } from '../../../kit/http/exchange.ts';
@@ -10,6 +11,7 @@ import { Problem } from '../../../kit/problem.ts';
 import { shareRecent } from '../../../kit/recent.ts';
 import type { Db } from '../../../tables.ts';
 import { open } from '../credentials.ts';
+import { findPreview, isPreviewLabel } from '../previews.ts';
 import type { Route } from '../route.ts';
 import type { FailedLookups } from './failed-lookups.ts';
 import type { AppLookup } from './lookup.ts';
@@ -43,6 +45,7 @@ export function createAppOrigins(
   failedLookups: FailedLookups,
   /** Returns the slug of the app whose published pages would have this origin. */
   slugOf: (origin: string) => string | undefined,
+  clock: Clock,
 ): CrossOrigin {
   let known: ReadonlySet<string> = new Set();
   const readKnown = shareRecent(1_000, async () => {
@@ -58,6 +61,12 @@ export function createAppOrigins(
   const isOriginOf = (origin: string, { slug, live_deployment_id, public_origins }: AppWithOrigins): boolean =>
     public_origins.includes(origin) || (live_deployment_id !== null && slugOf(origin) === slug);
 
+  async function isPreviewOf(origin: string, appId: string): Promise<boolean> {
+    const label = slugOf(origin);
+    if (label === undefined || !isPreviewLabel(label)) return false;
+    return (await findPreview(db, label, clock.now()))?.app_id === appId;
+  }
+
   return {
     isAllowed: (operation) => {
       const { credentials, access } = operation as Route;
@@ -65,17 +74,18 @@ export function createAppOrigins(
     },
     isAllowedOrigin: async (origin, { params, address, lookup }) => {
       if (lookup !== undefined) {
-        const { app_slug, app_live_deployment_id, app_public_origins } = lookup as AppLookup;
-        if (app_slug === null) return false;
+        const { app_id, app_slug, app_live_deployment_id, app_public_origins } = lookup as AppLookup;
+        if (app_id === null) return false;
         const live_deployment_id = app_live_deployment_id;
-        return isOriginOf(origin, { slug: app_slug, live_deployment_id, public_origins: app_public_origins });
+        const app = { slug: app_slug, live_deployment_id, public_origins: app_public_origins };
+        return isOriginOf(origin, app) || isPreviewOf(origin, app_id);
       }
       const appId = idOrNull(params.app_id);
       const client = nameClient(address);
       const isRefused = appId === null || failedLookups.findRefusal('apps', client) !== undefined;
       if (isRefused || !(await isListedByAnyApp(origin))) return false;
       const [app] = await readOrigins(db, appId);
-      if (app !== undefined && isOriginOf(origin, app)) return true;
+      if (app !== undefined && (isOriginOf(origin, app) || (await isPreviewOf(origin, appId)))) return true;
       await failedLookups.count('apps', client);
       return false;
     },

@@ -310,7 +310,7 @@ describe('a cancelled statement', () => {
           await sql`select pg_cancel_backend(pid) from pg_locks join pg_stat_activity using (pid)
             where relation = 'jobs'::regclass and not granted and datname = current_database()`.execute(db)
         ).rows.length;
-      await expect.poll(cancel, { timeout: 5_000 }).toBe(1);
+      await expect.poll(cancel).toBe(1);
       return { working };
     });
     return working;

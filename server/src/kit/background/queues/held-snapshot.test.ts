@@ -112,7 +112,7 @@ describe.each([
   });
 });
 
-it('without Redis, a row that commits after the look that passed it runs within 2 s, found by polling', async () => {
+it('without Redis, a row that commits after the look that passed it is found by polling', async () => {
   const errors: unknown[] = [];
   const deps = { db, clock: systemClock, onError: (_: string, error: unknown) => void errors.push(error) };
   const running = runQueue(buildQueue(), { ...deps, slot, wake: wokenByPolling(disconnected) });
@@ -122,11 +122,11 @@ it('without Redis, a row that commits after the look that passed it runs within 
   );
   const late = await insertLate('late');
   await enqueue('on time');
-  await expect.poll(effects, { interval: 10, timeout: 5_000 }).toEqual(['on time']);
+  await expect.poll(effects, { interval: 10 }).toEqual(['on time']);
   await late.query('commit');
   const at = performance.now();
-  await expect.poll(effects, { interval: 10, timeout: 5_000 }).toEqual(['on time', 'late']);
-  expect(performance.now() - at).toBeLessThan(2_000);
+  await expect.poll(effects, { interval: 10 }).toEqual(['on time', 'late']);
+  expect(performance.now() - at).toBeLessThan(10_000); // the next full look would find it after a minute
   await Promise.all([polling.stop(), running.stop(1_000)]);
   expect(errors).toEqual([]);
 });

@@ -454,10 +454,10 @@ it('a check for stray claims that takes long delays no claim', async () => {
       await sql`select from pg_locks join pg_stat_activity using (pid)
         where locktype = 'transactionid' and not granted and datname = current_database()`.execute(db)
     ).rows.length;
-  await expect.poll(countWaiting, { timeout: 5_000 }).toBeGreaterThan(0);
+  await expect.poll(countWaiting).toBeGreaterThan(0);
   await enqueue('second');
   await expect.poll(effects).toEqual(['second']);
   checked.resolve();
   await holding;
-  await expect.poll(effects, { timeout: 5_000 }).toHaveLength(3);
+  await expect.poll(effects).toHaveLength(3);
 });

@@ -142,7 +142,7 @@ describe('soak', () => {
       await Promise.all(Array.from({ length: 8 }, async () => write(await connect())));
 
       const countLeft = async () => (await sql`select from jobs where due_at is not null`.execute(db)).rows.length;
-      await expect.poll(countLeft, { timeout: 15_000 }).toBe(0);
+      await expect.poll(countLeft).toBe(0);
       await Promise.all(workers.map(({ running }) => running.stop(5_000)));
       await Promise.all(workers.map(({ close }) => close()));
       await snapshot.query('rollback');

@@ -36,8 +36,11 @@ export interface WorkerDeps {
   readonly onRun?: QueueDeps['onRun'];
   readonly onClaim?: QueueDeps['onClaim'];
   readonly onMissed?: QueueDeps['onMissed'];
+  readonly fullLookEveryMs?: QueueDeps['fullLookEveryMs'];
   /** Called after the work claimed by a slot's previous holder has been released. */
   readonly onRecovered?: (slot: number) => void;
+  /** The queues that this worker runs. By default, all. */
+  readonly queues?: readonly Queue[];
 }
 
 export interface RunningWorker {
@@ -70,7 +73,9 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
     { name: 'recover abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(recover) },
   ];
   const wake = wokenByPolling(deps.wake);
-  const queues = new Map(work.queues.map((queue) => [queue.name, runQueue(queue, { ...deps, wake, slot })]));
+  const queues = new Map(
+    (deps.queues ?? work.queues).map((queue) => [queue.name, runQueue(queue, { ...deps, wake, slot })]),
+  );
   const polling = startPolling(listDueWork(work, queues, jobs), deps);
   const dispatcher = runDispatcher(work, queues, { ...deps, wake });
   const runningJobs = runJobs(db, jobs, clock, wake, onError);

@@ -26,15 +26,23 @@ const style = readPart('page.css', import.meta.url);
 const sharedScript = readPart('page.browser.js', import.meta.url);
 
 const mark = (size: number) =>
-  `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" viewBox="0 0 16 16" fill="#2451b3" aria-hidden="true"><path d="M5 1h6v4H5zM3 6h10v4H3zM1 11h14v4H1z"/></svg>`;
+  `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#2451b3"/><path fill="#fff" d="M9 7h14v4h-2v8h2.5v3H26v3H6v-3h2.5v-3H11v-8H9z"/></svg>`;
 const icon = `data:image/svg+xml;base64,${Buffer.from(mark(16)).toString('base64')}`;
+
+interface PageParts {
+  readonly title: string;
+  readonly main: string;
+  readonly scripts: readonly string[];
+  /** Links below the card. */
+  readonly footer?: string;
+}
 
 /**
  * A page in the shared design. `main` has sections with the attribute `data-section`. The scripts show one section at a
  * time. Without JavaScript, the page shows a notice instead.
  */
-export const renderPage = (parts: { title: string; main: string; scripts: readonly string[] }): HtmlPage =>
-  render(parts.title, withoutScript + sharedSections + parts.main, [sharedScript, ...parts.scripts]);
+export const renderPage = ({ title, main, scripts, footer = startLink }: PageParts): HtmlPage =>
+  render(title, withoutScript + sharedSections + main, [sharedScript, ...scripts], { brand, footer });
 
 const errorTitles: Readonly<Record<number, string>> = {
   401: 'You are not signed in',
@@ -73,16 +81,10 @@ export const renderMessage = (title: string, text: string): HtmlPage =>
 export const renderNotice = (title: string, text: string): HtmlPage =>
   render(title, `<h1>${title}</h1>\n    <p>${text}</p>`, [], { brand: '', footer: '' });
 
-const frameOfApi = {
-  brand: `<p class="brand">${mark(20)} Plinth</p>`,
-  footer: `<footer>
-    <a href="/">Start page</a>
-    <a href="/docs">API reference</a>
-    <a href="/openapi.json">OpenAPI document</a>
-  </footer>`,
-};
+const brand = `<header class="brand">${mark(32)} Plinth</header>`;
+const startLink = '<a href="/">Start page</a>';
 
-const render = (title: string, main: string, scripts: readonly string[], frame = frameOfApi): HtmlPage => ({
+const render = (title: string, main: string, scripts: readonly string[], frame = { brand, footer: '' }): HtmlPage => ({
   html: `<!doctype html>
 <html lang="en">
 <head>
@@ -94,11 +96,11 @@ const render = (title: string, main: string, scripts: readonly string[], frame =
   <style>${style}</style>
 </head>
 <body>
+  ${frame.brand}
   <main>
-    ${frame.brand}
     ${main}
   </main>
-  ${frame.footer}
+  ${frame.footer && `<footer>${frame.footer}</footer>`}
 ${scripts.map((script) => `<script type="module">${script}</script>\n`).join('')}</body>
 </html>
 `,

@@ -21,16 +21,28 @@ import type { Input } from './validate.ts';
 /** Whether there is space to store an answer of `bytes` bytes in the caller's workspace. */
 export type AnswerSpace = (db: AnyDb, workspaceId: string, bytes: number, now: Date) => Promise<boolean> | boolean;
 
+export interface StorageSpace {
+  /** Throws 402 if there is no space in the caller's workspace for `bytes` more bytes. Undefined if that is known. */
+  readonly admit: (db: AnyDb, exchange: Exchange, bytes: number) => Promise<void> | undefined;
+  readonly hasSpace: AnswerSpace;
+}
+
 export function runOperation(
   db: AnyDb,
   exchange: Exchange,
   input: Input,
-  hasSpace: AnswerSpace,
+  space: StorageSpace,
 ): Promise<Answer<unknown>> {
   const request = toIdempotentRequest(exchange, input);
   return request === undefined
-    ? runPlain(db, exchange.access, exchange, input)
-    : runIdempotent(db, exchange, input, request, hasSpace);
+    ? runPlain(db, exchange, input, space)
+    : runIdempotent(db, exchange, input, request, space);
+}
+
+/** Refuses at the storage quota what would store more (`stores`). */
+async function admitStored(db: AnyDb, exchange: Exchange, space: StorageSpace): Promise<void> {
+  const { stores } = exchange.operation;
+  if (typeof stores === 'number') await space.admit(db, exchange, stores + (exchange.rawBody?.length ?? 0));
 }
 
 /** An anonymous caller's key is ignored, because all anonymous callers would share it. */
@@ -56,8 +68,10 @@ function toIdempotentRequest(exchange: Exchange, input: Input): IdempotentReques
   };
 }
 
-async function runPlain(db: AnyDb, access: unknown, exchange: Exchange, input: Input): Promise<Answer<unknown>> {
-  const checked = await exchange.operation.precheck?.(toCall(db, access, exchange, input));
+async function runPlain(db: AnyDb, exchange: Exchange, input: Input, space: StorageSpace): Promise<Answer<unknown>> {
+  const { access, operation } = exchange;
+  await admitStored(db, exchange, space);
+  const checked = await operation.precheck?.(toCall(db, access, exchange, input));
   return finish(db, exchange, await handle(db, access, exchange, input, checked));
 }
 
@@ -66,14 +80,17 @@ async function runIdempotent(
   exchange: Exchange,
   input: Input,
   request: IdempotentRequest,
-  hasSpace: AnswerSpace,
+  space: StorageSpace,
 ): Promise<Answer<unknown>> {
   const { operation, access } = exchange;
+  const { hasSpace } = space;
   // A repeated request gets its stored response even if the precheck would now fail.
   const isReplay = operation.precheck !== undefined && (await hasStoredAnswer(db, request));
+  if (operation.precheck && !isReplay) await admitStored(db, exchange, space);
   const checked = isReplay ? undefined : await operation.precheck?.(toCall(db, access, exchange, input));
   const outcome = await runOnce(db, request, async (tx) => {
     if (isReplay) throw idempotencyInProgress(); // the stored response has just expired
+    if (!operation.precheck) await admitStored(tx, exchange, space);
     const answer = await handle(tx, access, exchange, input, checked);
     return { result: answer, store: await chooseStored(tx, exchange, request, answer, hasSpace) };
   });

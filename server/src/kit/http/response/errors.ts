@@ -156,7 +156,12 @@ export function unmatchedProblem(operations: readonly Operation[], request: Fast
 }
 
 const pathExpression = (path: string): RegExp =>
-  new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
+  new RegExp(
+    `^${path
+      .replace(/[.]/g, '\\.')
+      .replace(/\{\w+\}/g, '[^/]+')
+      .replace('{*}', '.+')}$`,
+  );
 
 /** Responds, directly on the socket, to a request that is not valid HTTP or whose headers are too large. */
 export const answerMalformedRequest = (headers: readonly Header[]) => {

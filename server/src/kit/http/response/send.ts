@@ -1,5 +1,6 @@
 // A request's last two steps: the response is checked against the operation's declaration, and then serialised and
 // sent. The serialiser is compiled from the schema, so undeclared fields can't leak.
+import { Readable } from 'node:stream';
 import fastJsonStringify from 'fast-json-stringify';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
@@ -30,7 +31,10 @@ export function createSender(operation: Operation, strict: boolean): Send {
       .header('x-request-id', exchange.requestId)
       .type(answer.media ?? writer.type);
     addNoteHeaders(reply, exchange, answer, ignored);
-    return reply.send(answer.media === undefined ? writer.write(answer.body) : answer.body);
+    const body = answer.media === undefined ? writer.write(answer.body) : answer.body;
+    // For HEAD, Fastify would read a stream to its end, which may take minutes, although nobody receives it.
+    if (exchange.request.method === 'HEAD' && body instanceof Readable) body.destroy();
+    return reply.send(body);
   };
 }
 
