@@ -16,6 +16,7 @@ import { createWarningQueue, warningJobs } from './core/identity/warnings.ts';
 import { createStreams } from './core/streams/streams.ts';
 import { removeOldDeltas } from './core/turns/deltas.ts';
 import type { Publish } from './events.ts';
+import { partitionJobs } from './kit/background/partitions.ts';
 import type { WakeUps } from './kit/background/workers/wake.ts';
 import type { BackgroundWork } from './kit/background/workers/worker.ts';
 import type { Database } from './kit/db/database.ts';
@@ -69,6 +70,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     migrations: deps.migrations,
     listQueues,
     isDraining: () => isDraining,
+    isStartChecked: deps.isStartChecked,
   });
 
   const { features, publishedApps } = createFeatures(shared, toFeatureSettings(config, deps), {
@@ -114,6 +116,7 @@ export function createApp(config: Config, deps: AppDeps): App {
 /** The jobs that belong to no feature. */
 const coreJobs = [
   ...warningJobs,
+  ...partitionJobs,
   { name: 'remove expired idempotency keys', everyMs: 60_000, run: removeExpiredKeys },
   { name: 'remove old turn deltas', everyMs: 30_000, run: removeOldDeltas },
 ];

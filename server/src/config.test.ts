@@ -1,6 +1,9 @@
 // Tests how settings depend on each other, and which variables are reported as misspelled settings.
-import { generateKeyPairSync } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { newKeys } from './commands/keys.ts';
 import { listMisspelledSettings, listSecretTexts, listUnknownSettings, readConfig } from './config.ts';
 
@@ -29,6 +32,52 @@ describe('a configuration that is refused', () => {
     expect(adviceFor(others)).toThrow(
       /run: npm run -s plinth -- keys new\nAdd only SIGNING_KEY to .env, and keep the other keys/,
     );
+  });
+});
+
+describe('a setting from a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-settings-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const write = (text: string) => {
+    const path = join(folder, randomUUID());
+    writeFileSync(path, text);
+    return path;
+  };
+  const read = (settings: object) => readConfig({ ...newKeys(), ...settings });
+
+  it('is the content of the file, without the line break at its end', () => {
+    const file = write('postgres://ada:p%40ssword@db.example/plinth\n');
+    expect(read({ DATABASE_URL_FILE: file }).DATABASE_URL).toBe('postgres://ada:p%40ssword@db.example/plinth');
+    expect(listSecretTexts({ DATABASE_URL_FILE: file })).toContain('p@ssword');
+    const { MASTER_KEYS = '', ...others } = newKeys();
+    expect(readConfig({ ...others, MASTER_KEYS_FILE: write(MASTER_KEYS) }).MASTER_KEYS).toHaveLength(1);
+    expect(listMisspelledSettings({ MASTER_KEYS_FILE: 'x', METRICS_TOKEN_FILE: 'x' })).toEqual([]);
+    expect(listUnknownSettings(['STORAGE_S3_SECRET_ACCESS_KEY_FILE'], {})).toEqual([]);
+  });
+
+  it.each([
+    ['is set as well', { REDIS_URL: 'redis://a', REDIS_URL_FILE: '/b' }, 'REDIS_URL and REDIS_URL_FILE are both set.'],
+    [
+      'does not exist',
+      { REDIS_URL_FILE: '/no/such' },
+      "REDIS_URL_FILE names a file that can't be read (ENOENT): /no/such",
+    ],
+    ['is a folder', { REDIS_URL_FILE: folder }, 'REDIS_URL_FILE must name a file of at most 65536 bytes'],
+    ['is endless', { REDIS_URL_FILE: '/dev/zero' }, 'REDIS_URL_FILE must name a file of at most 65536 bytes'],
+    ['is empty', { REDIS_URL_FILE: write('\n') }, 'REDIS_URL_FILE names an empty file'],
+    [
+      'holds the value instead of a path',
+      { PAYMENTS_SECRET_KEY_FILE: 'sk_live' },
+      /PAYMENTS_SECRET_KEY_FILE names a file that can't be read \(ENOENT\)$/m,
+    ],
+    ['is not valid', { REDIS_URL_FILE: write('http://a') }, 'REDIS_URL must be a URL'],
+  ])('is refused if it %s', (_what, settings, message) => {
+    expect(() => read(settings)).toThrow(message);
+  });
+
+  it('that is a key gets no advice to make a new one', () => {
+    const { SIGNING_KEY: _, ...others } = newKeys();
+    expect(() => readConfig({ ...others, SIGNING_KEY_FILE: '/no/such' })).toThrow(/^(?!.*keys new).*SIGNING_KEY_FILE/s);
   });
 });
 

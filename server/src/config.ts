@@ -5,6 +5,7 @@ import { apiSettings, listDomainFaults } from './config/api.ts';
 import { codeSettings, listGitHostFaults } from './config/code.ts';
 import { connectorSettings, listConnectorFaults } from './config/connectors.ts';
 import { databaseSettings } from './config/database.ts';
+import { fileSuffix, readFiles } from './config/files.ts';
 import { installationSettings } from './config/installation.ts';
 import { keySettings } from './config/keys.ts';
 import { findSecrets } from './config/secrets.ts';
@@ -31,6 +32,8 @@ type Settings = typeof settings;
 export type Config = Values<Settings>;
 
 const settingEntries: [string, Setting<unknown>][] = Object.entries(settings);
+const settingNames = settingEntries.map(([name]) => name);
+const variableNames = [...settingNames, ...settingNames.map((name) => name + fileSuffix)];
 
 export class ConfigError extends Error {}
 
@@ -51,19 +54,21 @@ export function readConfig(environment: Environment = process.env): Config {
   const { config, faults } = inspectConfig(environment);
   if (faults.length > 0) {
     const list = faults.map(({ message }) => message).join('\n  ');
-    throw new ConfigError(`The configuration is incomplete or invalid:\n  ${list}${adviseOnKeys(environment)}`);
+    throw new ConfigError(`The configuration is incomplete or invalid:\n  ${list}${adviseOnKeys(faults)}`);
   }
   return config as Config;
 }
 
 /** Reads all valid settings, and lists every missing or invalid one. */
-export function inspectConfig(environment: Environment = process.env): {
+export function inspectConfig(variables: Environment = process.env): {
   readonly config: Partial<Config>;
   readonly faults: readonly SettingFault[];
 } {
-  const faults: SettingFault[] = [];
+  const { environment, faults: fileFaults } = readFiles(variables, settingNames);
+  const faults: SettingFault[] = fileFaults.map((fault) => ({ ...fault, kind: 'invalid' }));
   const config: Record<string, unknown> = {};
   for (const [name, setting] of settingEntries) {
+    if (fileFaults.some((fault) => fault.name === name)) continue;
     const sent = environment[name] || defaultFor(name, setting, environment);
     if (sent === undefined) {
       if (setting.required)
@@ -92,8 +97,8 @@ export function inspectConfig(environment: Environment = process.env): {
  * Suggests new keys only if keys are missing, because data encrypted with existing keys becomes unreadable if they are
  * replaced.
  */
-function adviseOnKeys(environment: Environment): string {
-  const missing = keyNames.filter((name) => !environment[name]);
+function adviseOnKeys(faults: readonly SettingFault[]): string {
+  const missing = keyNames.filter((key) => faults.some(({ name, kind }) => name === key && kind === 'missing'));
   if (missing.length === 0) return '';
   return missing.length === keyNames.length
     ? `\nTo create the keys, run: ${newKeysCommand} >> .env`
@@ -118,8 +123,9 @@ function listPlainFaults(config: Partial<Config>): string[] {
   });
 }
 
-/** Returns a setting's text from the environment. Undefined if it is not set. */
-export const settingText = (name: keyof Settings): string | undefined => process.env[name] || undefined;
+/** Returns a setting's text from the environment or its file. Undefined if it is not set. */
+export const settingText = (name: keyof Settings): string | undefined =>
+  readFiles(process.env, [name]).environment[name] || undefined;
 
 /** The URL of a database, even if other settings are invalid. */
 export const readDatabaseUrl = (name: 'DATABASE_URL' | 'MIGRATE_DATABASE_URL'): string =>
@@ -128,6 +134,7 @@ export const readDatabaseUrl = (name: 'DATABASE_URL' | 'MIGRATE_DATABASE_URL'): 
 /** Changes the environment of this process, which its child processes inherit. For `plinth dev`. */
 export function setSettings(texts: Partial<Record<keyof Settings, string>>): void {
   Object.assign(process.env, texts);
+  for (const name of Object.keys(texts)) delete process.env[name + fileSuffix];
 }
 
 /**
@@ -146,22 +153,17 @@ function defaultFor(
 
 /** Lists variables that have no effect but whose names nearly match a setting. */
 export const listMisspelledSettings = (environment: Environment = process.env) =>
-  findMisspelled(
-    Object.keys(environment),
-    settingEntries.map(([name]) => name),
-  );
+  findMisspelled(Object.keys(environment), variableNames);
 
 /** Lists the variables that are named like settings but are none, such as `CONNECTOR_GITHUB_ID`. */
 export const listUnknownSettings = (fileNames: readonly string[], environment: Environment = process.env): string[] =>
-  findUnknown(
-    Object.keys(environment),
-    fileNames,
-    settingEntries.map(([name]) => name),
-  );
+  findUnknown(Object.keys(environment), fileNames, variableNames);
 
 /** Lists the texts that must never be printed: values of secret settings, and passwords in URLs. */
-export const listSecretTexts = (environment: Environment = process.env): string[] =>
-  settingEntries.flatMap(([name]) => findSecrets(name, environment[name] ?? ''));
+export const listSecretTexts = (variables: Environment = process.env): string[] => {
+  const { environment } = readFiles(variables, settingNames);
+  return settingNames.flatMap((name) => findSecrets(name, environment[name] ?? ''));
+};
 
 /** Lists the settings for docs/generated/configuration.md and .env.example. */
 export const listSettings = (): {

@@ -10,6 +10,7 @@ import {
   devUsage,
   doctorUsage,
   geoUsage,
+  healthUsage,
   importUsage,
   keysUsage,
   migrateUsage,
@@ -53,6 +54,11 @@ const commands: Readonly<Record<string, Command>> = {
     flushCompileCache();
     await worker();
   }),
+  health: {
+    usage: healthUsage,
+    description: 'ask the API on this machine, or a worker, whether it is alive; with --wait, until it is',
+    run: async (args) => (await import('./commands/health.ts')).health(args),
+  },
   doctor: {
     usage: doctorUsage,
     description:
@@ -113,7 +119,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   keys: {
     usage: keysUsage,
-    description: 'print new keys for the environment',
+    description: 'print new keys for the environment; or let processes start without a key that is lost',
     run: async (args) => (await import('./commands/keys.ts')).keys(args),
   },
   dev: {

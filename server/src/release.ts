@@ -1,4 +1,5 @@
-// The facts about this release: its version, its migrations folder and its locations file.
+// The facts about this release: its version, its migrations folder, its locations file and the folder of the
+// built console.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -7,5 +8,7 @@ export const version = (
 ).version;
 
 export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
+
+export const consoleFolder = fileURLToPath(new URL('../../console/dist', import.meta.url));
 
 export const placesFile = fileURLToPath(new URL('../locations/places.tsv.gz', import.meta.url));

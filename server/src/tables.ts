@@ -102,6 +102,8 @@ export interface Tables {
     watch_read_at: Date | null;
     created_date: Date;
     updated_date: Date;
+    spent_budget_micros: Generated<number>;
+    spent_until: Date | null;
   };
   ads_ceilings: {
     workspace_id: string;
@@ -327,6 +329,16 @@ export interface Tables {
     size: number;
     encoding: 'utf-8' | 'base64';
     updated_date: Date;
+  };
+  app_previews: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    label_hash: Buffer;
+    revision: number | null;
+    credential_id: string | null;
+    created_date: Date;
+    expires_at: Date;
   };
   app_repositories: {
     app_id: string;
@@ -762,6 +774,20 @@ export interface Tables {
     created_date: Date;
     expires_at: Date;
   };
+  connection_refreshes: {
+    id: string;
+    workspace_id: string;
+    integration_type: string;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+    changed_in: string | null;
+  };
   connections: {
     id: string;
     workspace_id: string;
@@ -1033,6 +1059,13 @@ export interface Tables {
     accepted_by: string | null;
     mailed: Generated<boolean>;
   };
+  known_keys: {
+    setting: 'MASTER_KEYS' | 'TOKEN_PEPPERS';
+    key_id: string;
+    probe: string;
+    first_used_at: Date;
+    forgotten_at: Date | null;
+  };
   location_catalogue: {
     is_only_row: Generated<boolean>;
     source: 'bundled' | 'imported';
@@ -1121,6 +1154,15 @@ export interface Tables {
   object_removals: {
     key: string;
     added_at: Date;
+  };
+  partitioned_tables: {
+    name: string;
+    key_column: string;
+    days: number;
+    kept_days: number;
+    needed_if: Generated<string>;
+    before_removal: string | null;
+    needed_days: Generated<number>;
   };
   password_resets: {
     id: string;
@@ -1262,7 +1304,7 @@ export interface Tables {
   };
   storage_changes: {
     workspace_id: string;
-    kind: 'records' | 'files' | 'archives' | 'analytics' | 'answers' | 'deliveries';
+    kind: 'records' | 'files' | 'archives' | 'analytics' | 'answers' | 'deliveries' | 'runs' | 'conversations' | 'sessions' | 'reports' | 'ads' | 'ledger' | 'audit' | 'settings';
     bytes: number;
   };
   storage_usage: {
@@ -1274,6 +1316,14 @@ export interface Tables {
     analytics_bytes: Generated<number>;
     answers_bytes: Generated<number>;
     deliveries_bytes: Generated<number>;
+    runs_bytes: Generated<number>;
+    conversations_bytes: Generated<number>;
+    sessions_bytes: Generated<number>;
+    reports_bytes: Generated<number>;
+    ads_bytes: Generated<number>;
+    ledger_bytes: Generated<number>;
+    audit_bytes: Generated<number>;
+    settings_bytes: Generated<number>;
   };
   test_evidence: {
     execution_id: string;
@@ -1358,7 +1408,7 @@ export interface Tables {
   };
   unpaid_model_work: {
     workspace_id: string;
-    kind: 'explanation' | 'test_run' | 'suggestion';
+    kind: 'explanation' | 'test_run' | 'suggestion' | 'campaign_text';
     subject_id: string;
     day: string;
     times: number;
@@ -1452,6 +1502,7 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
     created_by_id: string | null;
+    mode: Generated<'push' | 'pull'>;
   };
   worker_slots: {
     slot: number;
@@ -1525,6 +1576,9 @@ export interface Tables {
     last_error: string | null;
     failed_at: Date | null;
     changed_in: string | null;
+    stored_bytes: Generated<number>;
+    state_bytes: Generated<number>;
+    counted_bytes: Generated<number>;
   };
   workflow_steps: {
     workspace_id: string;
@@ -1580,11 +1634,19 @@ export interface Tables {
     id: string;
     state: 'queued' | 'running' | 'ready' | 'failed';
     counts: ColumnType<unknown, string | undefined, string>;
-    claimed_until: Date | null;
-    attempts: Generated<number>;
     expires_at: Date | null;
     created_date: Date;
     size_bytes: Generated<number>;
+    due_at: Generated<Date | null>;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+    changed_in: string | null;
+    pages: Generated<number>;
   };
   workspaces: {
     id: string;

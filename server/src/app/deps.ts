@@ -14,6 +14,8 @@ export interface AppDeps {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly migrations: readonly Migration[];
+  /** The folder of the built console. Processes that do not serve it have none. */
+  readonly consoleFolder?: string | undefined;
   /** The PostgreSQL connections' `application_name`. */
   readonly sessionName?: string;
   readonly onStatement?: (text: string) => void;
@@ -33,6 +35,8 @@ export interface AppDeps {
   readonly sessionLimits?: Partial<WorkLimits>;
   /** Called at each point of a coding session where a drill may kill the worker. Set by tests and drills. */
   readonly onSessionBoundary?: (name: Boundary, sessionId: string) => Promise<void> | void;
+  /** Whether the database and the keys were checked. `/readyz` says that the process is not ready until then. */
+  readonly isStartChecked?: () => boolean;
   /** Overrides for the limits of open streams. Set by tests. */
   readonly streamLimits?: Partial<StreamLimits>;
   /** How long the browser may spend on a page. Set by tests. */

@@ -8,7 +8,13 @@ import { accounts } from '../features/accounts/index.ts';
 import { ads, createCampaignStops, listMappedEntities, removeTrackingCheck } from '../features/ads/index.ts';
 import { agents } from '../features/agents/index.ts';
 import { analytics } from '../features/analytics/index.ts';
-import { appUsers, createSignUpChoice, readSignInOffer, temporaryUsers } from '../features/app-users/index.ts';
+import {
+  appUsers,
+  createSignUpChoice,
+  readSignInOffer,
+  signInToPreview,
+  temporaryUsers,
+} from '../features/app-users/index.ts';
 import { apps, createAppFiles } from '../features/apps/index.ts';
 import { audit } from '../features/audit/index.ts';
 import { automations, listEntitiesInUse, turnOffAutomations } from '../features/automations/index.ts';
@@ -17,12 +23,25 @@ import { browserTests } from '../features/browser-tests/index.ts';
 import { builder } from '../features/builder/index.ts';
 import { codingSessions, createSessionStops } from '../features/coding-sessions/index.ts';
 import { connectors, endAttempts } from '../features/connectors/index.ts';
+import { webConsole } from '../features/console/index.ts';
 import { credits } from '../features/credits/index.ts';
-import { appSchemas, createAppSchemas, entities, schemasForFixes } from '../features/entities/index.ts';
+import {
+  appSchemas,
+  createAppSchemas,
+  createRestoredSchemas,
+  entities,
+  schemasForFixes,
+} from '../features/entities/index.ts';
 import { folders } from '../features/folders/index.ts';
 import { installation } from '../features/installation/index.ts';
 import { members } from '../features/members/index.ts';
-import { createPlatformFiles, createPreview, publishing } from '../features/publishing/index.ts';
+import {
+  createPlatformFiles,
+  createPreviewOpener,
+  createRestoredHeaders,
+  endPreviews,
+  publishing,
+} from '../features/publishing/index.ts';
 import { security } from '../features/security/index.ts';
 import { webhooks } from '../features/webhooks/index.ts';
 import { appWorkflows, workflows } from '../features/workflows/index.ts';
@@ -33,6 +52,7 @@ import type { Job } from '../kit/background/workers/schedule.ts';
 import { describeError } from '../kit/log.ts';
 import type { GaugeReading } from '../kit/metrics.ts';
 import { shareRecent } from '../kit/recent.ts';
+import { buildCodeSamples } from '../openapi/code-samples.ts';
 import { apiVersion, buildOpenApi } from '../openapi/document.ts';
 import { buildLlmsText } from '../openapi/llms.ts';
 import { tags } from '../openapi/tags.ts';
@@ -74,7 +94,7 @@ export function createFeatures(shared: Shared, settings: FeatureSettings, app: W
   const { log } = shared;
   const used = createUsedFeatures(shared, settings, app);
   const features: Feature[] = [
-    accounts({ ...shared, ...settings.accounts }),
+    accounts({ ...shared, ...settings.accounts, answerWithConsole: used.console.answerWithPage }),
     workspaces({
       ...shared,
       ...settings.workspaces,
@@ -150,7 +170,8 @@ export function createFeatures(shared: Shared, settings: FeatureSettings, app: W
       reportMismatch: (mismatch) => log.error(mismatch, 'credit pool does not match its ledger'),
     }),
     used.audit,
-    installation({ ...settings.installation, ...describeApp(shared, settings, app) }),
+    installation({ ...settings.installation, ...describeApp(shared, settings, used, app) }),
+    used.console,
   ];
   return { features, publishedApps: used.publishing.server };
 }
@@ -176,27 +197,36 @@ function createUsedFeatures(shared: Shared, settings: FeatureSettings, app: Whol
   });
   const builderFeature = builder({
     ...shared,
-    openPreview: createPreview(platformFiles),
+    openPreview: createPreviewOpener(platformFiles),
     files: createAppFiles(shared.storage),
     schemas: createAppSchemas(shared.storage),
     signUp: createSignUpChoice(shared),
   });
+  const listNamedEntities = [listEntitiesInUse, appWorkflows.listNamedEntities, listMappedEntities];
   const appFeature = apps({
     ...shared,
+    schemas: createRestoredSchemas({ ...shared, listNamedEntities }),
+    headers: createRestoredHeaders({ onPolicyChange: removeTrackingCheck }),
     guests: memberFeature.guests,
     startChat: builderFeature.startChat,
     beforeTrash: campaigns.stopApp,
-    onTrash: [campaigns.requireAppStopped, turnOffAutomations, appWorkflows.stop, endAttempts, sessions.stopApp],
+    onTrash: [
+      campaigns.requireAppStopped,
+      turnOffAutomations,
+      appWorkflows.stop,
+      endAttempts,
+      sessions.stopApp,
+      endPreviews,
+    ],
   });
-  const entityFeature = entities({
-    ...shared,
-    listNamedEntities: [listEntitiesInUse, appWorkflows.listNamedEntities, listMappedEntities],
-  });
+  const entityFeature = entities({ ...shared, listNamedEntities });
   const publishingFeature = publishing({
     ...shared,
     ...settings.publishing,
     db: shared.database.db,
     contents: appFeature.contents,
+    revisions: appFeature.keptRevisions,
+    signInUser: (db, access, userId, now) => signInToPreview(db, access, userId, shared.tokenKeys, now),
     listOpenEntities: entityFeature.listOpenEntities,
     readSignInOffer: (db, app) => readSignInOffer(db, shared, app),
     onPolicyChange: removeTrackingCheck,
@@ -234,13 +264,15 @@ function createUsedFeatures(shared: Shared, settings: FeatureSettings, app: Whol
     connectors: connectorFeature,
     workflows: workflowFeature,
     billing: billing({ ...shared, returnUrl: shared.baseUrl }),
+    console: webConsole({ ...shared, ...settings.console }),
   };
 }
 
 /** Describes the installation itself. */
 const describeApp = (
   { metrics, baseUrl, cursors, ...shared }: Shared,
-  { connectors: { settings: connectors } }: FeatureSettings,
+  { connectors: { settings: connectors }, installation: { standInRequests } }: FeatureSettings,
+  { console }: ReturnType<typeof createUsedFeatures>,
   { listRoutes, listQueues, checkReadiness }: WholeApp,
 ) => ({
   cursors,
@@ -251,6 +283,7 @@ const describeApp = (
     buildDocument: (feature?: string) => buildOpenApi(listRoutes(), baseUrl, feature),
     features: tags.map(({ name }) => name),
     buildLlmsText: () => buildLlmsText(listRoutes(), baseUrl),
+    buildCodeSamples: () => buildCodeSamples(buildOpenApi(listRoutes(), baseUrl)),
   },
   describeServer: () => ({
     name: 'Plinth' as const,
@@ -266,7 +299,8 @@ const describeApp = (
       apps_domain: !shared.addresses.areSandboxed,
       payments: shared.payments.mode === 'provider',
       connectors: connectors.clients.size > 0 || connectors.sandboxUrl !== undefined,
-      console: false,
+      console: console.answerWithPage !== undefined,
     },
+    stand_in_requests: standInRequests,
   }),
 });

@@ -6,6 +6,7 @@ import { createStorageQuota } from '../core/storage/quota.ts';
 import type { Events } from '../events.ts';
 import { eventBus } from '../kit/background/events/event-bus.ts';
 import { queueMetrics } from '../kit/background/metrics.ts';
+import { addPartitionGauges } from '../kit/background/partitions.ts';
 import type { Queue } from '../kit/background/queues/queue.ts';
 import { addSnapshotGauges } from '../kit/background/snapshots.ts';
 import { openWakeUps } from '../kit/background/workers/wake.ts';
@@ -43,6 +44,7 @@ export function openInfrastructure(config: Config, deps: AppDeps, listQueues: ()
   });
   const listTables = () => ['events', 'audit_pending', ...listQueues().map((queue) => queue.name)];
   addSnapshotGauges(metrics, () => ({ db: database.db, tables: listTables() }));
+  addPartitionGauges(metrics, () => database.db);
   const onSent = metrics.addHistogram(
     'plinth_lookups_per_statement',
     'Number of caller lookups sent as one statement',

@@ -12,18 +12,28 @@ interface ReadinessDeps extends Pick<Infrastructure, 'counters' | 'reserved'> {
   readonly migrations: readonly Migration[];
   listQueues(): readonly Queue[];
   isDraining(): boolean;
+  /** Whether the database and the keys were found sound. Undefined if nobody checks. */
+  isStartChecked: (() => boolean) | undefined;
 }
 
 /** This operation has no rate limit, so all calls within a second share one check. */
 const sharedMs = 1_000;
 
-export function createReadiness({ reserved, counters, migrations, listQueues, isDraining }: ReadinessDeps) {
+export function createReadiness({
+  reserved,
+  counters,
+  migrations,
+  listQueues,
+  isDraining,
+  isStartChecked,
+}: ReadinessDeps) {
   const checkWorkers = shareRecent(sharedMs, () => isWorkerSeen(reserved.db));
   const checkDatabase = shareRecent(sharedMs, async () => {
-    const pending = await listPendingMigrations(reserved.pool, migrations).then(
+    const read = await listPendingMigrations(reserved.pool, migrations).then(
       (list) => list.length,
       () => undefined,
     );
+    const pending = read === 0 && isStartChecked?.() === false ? undefined : read;
     return {
       database: pending === undefined && !(await isReachable(reserved)) ? ('unreachable' as const) : ('ok' as const),
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),

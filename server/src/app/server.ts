@@ -6,6 +6,7 @@ import { open } from '../core/auth/credentials.ts';
 import { createAppOrigins } from '../core/auth/request/app-origins.ts';
 import { createGuard } from '../core/auth/request/checks.ts';
 import type { Route } from '../core/auth/route.ts';
+import { type StorageAccess, serviceCaller } from '../core/storage/quota.ts';
 import type { Operation } from '../kit/http/operation.ts';
 import { createServer, type RequestOutcome, type ServerOptions } from '../kit/http/server.ts';
 import { describeError, type Log } from '../kit/log.ts';
@@ -19,7 +20,7 @@ interface ServerDeps extends Shared, Pick<ServerOptions, 'otherRequests'> {
 
 export function createApiServer(config: Config, routes: readonly Route[], deps: ServerDeps): FastifyInstance {
   const { database, counters, failedLookups, log, metrics } = deps;
-  const appOrigins = createAppOrigins(database.db, failedLookups, deps.addresses.slugOf);
+  const appOrigins = createAppOrigins(database.db, failedLookups, deps.addresses.slugOf, deps.clock);
   const auditRefusal = (exchange: NonNullable<RequestOutcome['exchange']>) =>
     recordRefusal(database.db, counters, exchange).catch((error) =>
       log.error({ error: describeError(error) }, 'refusal not recorded'),
@@ -41,7 +42,10 @@ export function createApiServer(config: Config, routes: readonly Route[], deps: 
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
     crossOrigin: appOrigins,
-    hasAnswerSpace: (db, workspaceId, bytes, now) => deps.storage.hasSpace(db as Db, workspaceId, bytes, now),
+    storageSpace: {
+      admit: (db, { access, now }, bytes) => deps.storage.admit(db as Db, toStorageAccess(access), bytes, now),
+      hasSpace: (db, workspaceId, bytes, now) => deps.storage.hasSpace(db as Db, workspaceId, bytes, now),
+    },
     otherRequests: deps.otherRequests,
     isHttps: deps.isHttps,
     looksUpCaller,
@@ -71,6 +75,12 @@ export function createApiServer(config: Config, routes: readonly Route[], deps: 
       ),
   });
 }
+
+/** Routes that declare what they store are about a workspace. A hook has no caller. */
+const toStorageAccess = (access: unknown): StorageAccess => ({
+  caller: serviceCaller,
+  ...(access as Partial<StorageAccess> & Pick<StorageAccess, 'workspace_id'>),
+});
 
 /** On this machine, `localhost` and 127.0.0.1 are one installation. People type either. */
 function listOwnOrigins({ origin, hostname }: URL): string[] {

@@ -5,6 +5,8 @@ import { insertCredential, insertUser, insertWorkspace } from '../core/identity/
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 import { parseArguments, UsageError } from './arguments.ts';
+import { refuseFaults } from './failures.ts';
+import { recognizeKeys } from './known-keys.ts';
 import { bootstrapUsage } from './usages.ts';
 
 export interface FirstUser {
@@ -26,6 +28,7 @@ export async function bootstrap(args: string[]): Promise<void> {
       throw new ConfigError(
         'This installation already has users. `bootstrap` creates only the first user: invite others to a workspace. If nobody can sign in, print a link for an existing user: npm run plinth -- user reset --user EMAIL',
       );
+    refuseFaults(await recognizeKeys(db, config, new Date()));
     console.log(await createFirstUser(db, config, { email, name, workspace }));
   } finally {
     await close();

@@ -15,6 +15,7 @@ import { superviseApi } from './dev/api-process.ts';
 import { bannerText, loopback } from './dev/banner.ts';
 import { findBrowser } from './dev/browser.ts';
 import { type Sandbox, startLoadingLocations, startSandbox, superviseWorker } from './dev/children.ts';
+import { buildConsole, isConsoleServed, placeConsoleServer } from './dev/console.ts';
 import { reloadOnChange } from './dev/reload.ts';
 import { createDatabaseIfMissing, requireServices } from './dev/services.ts';
 import { addMissingKeys, loadEnvFile } from './env-file.ts';
@@ -26,28 +27,36 @@ import { resetPrinted } from './user.ts';
 const tokenName = 'npm run dev';
 
 export async function dev(args: string[]): Promise<void> {
-  const options = { 'no-sandbox': { type: 'boolean', default: false } } as const;
-  const wantsSandbox = !parseArguments(args, { usage: devUsage, options }).values['no-sandbox'];
+  const options = {
+    'no-sandbox': { type: 'boolean', default: false },
+    console: { type: 'boolean', default: false },
+  } as const;
+  const { values } = parseArguments(args, { usage: devUsage, options });
+  const wantsSandbox = !values['no-sandbox'];
   const added = addMissingKeys();
   if (added.length > 0) {
     console.log(`added keys to .env: ${added.join(', ')}`);
     loadEnvFile();
   }
   await requireServices(readConfig());
+  const consoleServer = values.console ? await placeConsoleServer() : undefined;
+  const built = buildConsole(readConfig());
   const sandbox = wantsSandbox ? await startSandbox() : undefined;
   const config = configure(sandbox);
   await createDatabaseIfMissing(config);
   await migrateAll(migrateUrl(config), config.DATABASE_URL);
   const { token, isNew, passwordUrl } = await openDemoAccount(config);
+  await built;
   const api = superviseApi(config);
   if ((await api.reload()) !== 'serving') throw new ConfigError('The API did not start: see above.');
+  await consoleServer?.start(api.url());
   const worker = await superviseWorker();
   const request = demoRequest(api.url(), token);
   if (isNew) await fillWithDemoData(config, request, sandbox);
   const email = await revokeEarlierTokens(request);
   const app = await findPublishedApp(request);
   reloadOnChange(api, worker, sandbox);
-  console.log(bannerText(config, { email, token, passwordUrl, app }, sandbox));
+  console.log(bannerText(config, { email, token, passwordUrl, app, hasConsole: isConsoleServed(config) }, sandbox));
   startLoadingLocations();
 }
 
@@ -83,6 +92,7 @@ function configure(sandbox: Sandbox | undefined): Config {
     ...(sandbox !== undefined && {
       SMTP_URL: SMTP_URL ?? sandbox.smtpUrl,
       MODEL_URL: MODEL_URL ?? sandbox.modelUrl,
+      MODEL_STAND_IN: MODEL_URL === undefined ? sandbox.modelRequests.join('; ') : '',
       ADVISORIES_URL: ADVISORIES_URL ?? sandbox.advisoriesUrl,
       ...connectorSettings(sandbox),
     }),

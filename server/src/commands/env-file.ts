@@ -26,7 +26,7 @@ export const listEnvFileNames = (path = '.env'): string[] =>
  */
 export function addMissingKeys(path = '.env'): string[] {
   const present = existsSync(path) ? readFileSync(path, 'utf8') : '';
-  const missing = Object.entries(newKeys()).filter(([name]) => !new RegExp(`^${name}=`, 'm').test(present));
+  const missing = Object.entries(newKeys()).filter(([name]) => !new RegExp(`^${name}(_FILE)?=`, 'm').test(present));
   if (missing.length === 0) return [];
   const heading = present === '' ? '# Created by `npm run dev`. All settings: .env.example\n' : '';
   // writeFileSync applies its mode only to new files.

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { ConfigError, readDatabaseUrl } from '../config.ts';
 import { classifyFailure } from '../kit/db/failures.ts';
 import { MigrationError } from '../kit/db/migrate.ts';
+import { describeError } from '../kit/log.ts';
 
 interface Failure {
   readonly code?: string;
@@ -25,6 +26,17 @@ export function explainFailure(error: unknown, setting: UrlSetting = 'DATABASE_U
   const explain = explanations[failure.code ?? ''];
   if (explain !== undefined) return explain(failure, setting);
   return classifyFailure(error) === undefined ? undefined : unreachable(failure, setting);
+}
+
+/** Throws a ConfigError that says all that is wrong, if anything is. */
+export function refuseFaults(faults: readonly string[]): void {
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'));
+}
+
+/** For a log: a sentence for failures that an operator can fix, and the stack trace for all others. */
+export function toReason(error: unknown): object {
+  const reason = explainFailure(error);
+  return reason === undefined ? { error: describeError(error) } : { reason };
 }
 
 const unreachable = (failure: Failure, setting: UrlSetting): string => {
@@ -54,12 +66,16 @@ const explanations: Readonly<Record<string, (failure: Failure, setting: UrlSetti
   ENETUNREACH: unreachable,
   '3D000': ({ message }, setting) =>
     `PostgreSQL has no such database: ${message}. Create it with "${formatDatabaseCommand('createdb', readDatabaseUrl(setting))}", or correct ${setting}.`,
+  '25006': ({ message }, setting) =>
+    `PostgreSQL is read-only (${message}), as a standby is. Set ${setting} to the address of the primary.`,
   '28000': refused,
   '28P01': refused,
   '42501': notAllowed,
   '42P01': notMigrated,
   '42703': notMigrated,
   '3F000': notMigrated,
+  '55P03': ({ message }) =>
+    `Something else in PostgreSQL holds a lock that this needs (${message}). Try again, and see which session holds it if this happens again.`,
 };
 
 /**

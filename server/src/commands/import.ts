@@ -23,10 +23,14 @@ export async function importArchive(args: string[]): Promise<void> {
   };
   const { db, close } = openDatabase<Tables>({ url: DATABASE_URL, poolSize: 1 });
   try {
-    const { workspace_id, counts, people } = await importWorkspace(db, file, choices, new Date());
+    const { workspace_id, counts, skipped, people } = await importWorkspace(db, file, choices, new Date());
     console.log(`imported as workspace ${workspace_id}`);
     console.log(`people: ${people.found} had an account, ${people.created} accounts were created`);
     for (const [table, rows] of Object.entries(counts)) console.log(`  ${table.padEnd(20)} ${rows}`);
+    for (const [table, rows] of Object.entries(skipped))
+      console.log(
+        `left out: ${rows} rows of ${table}, because they refer to something that was deleted during the export`,
+      );
   } catch (error) {
     if (error instanceof ArchiveError)
       throw new ConfigError(`The archive was not imported, and nothing was stored: ${error.message}.`);

@@ -1,5 +1,8 @@
-// `plinth keys new`, which prints new keys as lines for `.env`.
+// `plinth keys new`, which prints new keys as lines for `.env`, and `plinth keys forget`, after which processes start without
+// a key that is lost.
 import { randomBytes } from 'node:crypto';
+import { ConfigError, readConfig } from '../config.ts';
+import type { Tables } from '../tables.ts';
 import { parseArguments, UsageError } from './arguments.ts';
 import { keysUsage } from './usages.ts';
 
@@ -16,7 +19,27 @@ export const formatKeys = (keys: Readonly<Record<string, string>>): string =>
     .join('');
 
 export async function keys(args: string[]): Promise<void> {
-  const [action] = parseArguments(args, { usage: keysUsage, maxWords: 1 }).words;
-  if (action !== 'new') throw new UsageError(keysUsage);
-  process.stdout.write(formatKeys(newKeys()));
+  const [action, ...words] = parseArguments(args, { usage: keysUsage, maxWords: 3 }).words;
+  if (action === 'new' && words.length === 0) process.stdout.write(formatKeys(newKeys()));
+  else if (action === 'forget' && words.length === 2) await forget(words);
+  else throw new UsageError(keysUsage);
+}
+
+async function forget([setting = '', id = '']: string[]): Promise<void> {
+  if (setting !== 'MASTER_KEYS' && setting !== 'TOKEN_PEPPERS') throw new UsageError(keysUsage);
+  // Imported only here, because most commands with keys need no database.
+  const [{ openDatabase }, { forgetKey }] = await Promise.all([
+    import('../kit/db/database.ts'),
+    import('./known-keys.ts'),
+  ]);
+  const { db, close } = openDatabase<Tables>({ url: readConfig().DATABASE_URL, poolSize: 1 });
+  try {
+    if (!(await forgetKey(db, setting, id, new Date())))
+      throw new ConfigError(`This database was not used with a key "${id}" of ${setting}.`);
+    console.log(
+      `Forgot the key "${id}" of ${setting}. Processes now start without it. What it protects can't be read.`,
+    );
+  } finally {
+    await close();
+  }
 }

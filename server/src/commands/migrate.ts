@@ -1,8 +1,10 @@
 // `plinth migrate`, which applies pending migrations, grants the run role its rights and loads the bundled
 // locations. It can safely be run repeatedly, and on several machines at the same time. With `--status` or `--dry-run`
 // it changes nothing.
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Config, ConfigError, readConfig } from '../config.ts';
+import { classifyFailure } from '../kit/db/failures.ts';
 import {
   checkMigrations,
   listPendingMigrations,
@@ -13,18 +15,25 @@ import {
 } from '../kit/db/migrate.ts';
 import { migrationsFolder } from '../release.ts';
 import { parseArguments, UsageError } from './arguments.ts';
-import { explainFailure } from './failures.ts';
+import { explainFailure, refuseFaults } from './failures.ts';
 import { grantRunRole } from './run-role.ts';
+import { inspectServer } from './start-checks.ts';
 import { migrateUsage } from './usages.ts';
 
 const flag = { type: 'boolean' } as const;
-const options = { status: flag, 'dry-run': flag, 'skip-locations': flag };
+const options = {
+  status: flag,
+  'dry-run': flag,
+  'skip-locations': flag,
+  wait: { type: 'string', default: '0' },
+} as const;
 
 export async function migrateDatabase(args: string[]): Promise<void> {
-  const { values } = parseArguments(args, { usage: migrateUsage, options });
-  if (Object.keys(values).length > 1) throw new UsageError(migrateUsage);
+  const { wait, ...values } = parseArguments(args, { usage: migrateUsage, options }).values;
+  if (Object.keys(values).length > 1 || !/^\d{1,4}$/.test(wait)) throw new UsageError(migrateUsage);
   const config = readConfig();
   try {
+    await requireSuitable(migrateUrl(config), Number(wait) * 1_000);
     if (values.status) await printStatus(migrateUrl(config));
     else if (values['dry-run']) await printPending(migrateUrl(config));
     else {
@@ -34,6 +43,22 @@ export async function migrateDatabase(args: string[]): Promise<void> {
   } catch (error) {
     if (isPermissionDenied(error as Error)) throw new ConfigError(`${(error as Error).message}. ${howToMigrate}`);
     throw explainForOwner(error, config);
+  }
+}
+
+const retryMs = 500;
+
+/** Waits until the server accepts connections, which takes a while if it was started just before. */
+async function requireSuitable(url: string, waitMs: number): Promise<void> {
+  const until = performance.now() + waitMs;
+  for (;;) {
+    try {
+      refuseFaults((await withClient(url, inspectServer)).faults);
+      return;
+    } catch (error) {
+      if (classifyFailure(error) === undefined || performance.now() > until) throw error;
+      await sleep(retryMs);
+    }
   }
 }
 

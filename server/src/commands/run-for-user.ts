@@ -8,6 +8,7 @@ import { findUserByEmail } from '../core/identity/accounts.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 import { parseArguments, UsageError } from './arguments.ts';
+import { requireKnownKeys } from './known-keys.ts';
 
 interface UserCommand {
   readonly usage: string;
@@ -41,6 +42,7 @@ export async function runForUser(args: string[], verbs: Readonly<Record<string, 
   const config = readConfig();
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {
+    await requireKnownKeys(db, config);
     const output = await transaction(db, async (db) => {
       const user = await findUserByEmail(db, email);
       if (user === undefined) throw new ConfigError(`There is no user with the e-mail address ${email}.`);

@@ -12,6 +12,8 @@ const limitedTables = {
   'public.audit_entries': 'select, insert',
   // Only remove_expired_audit_entries() changes the start of a chain.
   'public.audit_chains': 'select, insert, update (last_sequence, last_hash)',
+  // What may be removed, and when.
+  'public.partitioned_tables': 'select',
   // A snapshot of an app's files is never changed.
   'public.deployments': 'select, insert, delete',
   // The journal of calls to the ad platform is never changed.

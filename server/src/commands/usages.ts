@@ -1,6 +1,6 @@
 // The usage texts of commands with arguments. This file imports nothing, so commands can be listed without loading
 // them.
-export const migrateUsage = 'migrate [--status | --dry-run | --skip-locations]';
+export const migrateUsage = 'migrate [--status | --dry-run | --skip-locations] [--wait SECONDS]';
 export const adsUsage = 'ads report';
 export const geoUsage = 'geo import FILE';
 export const bootstrapUsage = 'bootstrap --email EMAIL --name NAME --workspace NAME';
@@ -12,6 +12,7 @@ export const queuesUsage = `queues list [--json]
        plinth queues cancel QUEUE ID… | --owner ID --reason TEXT
        plinth queues pause QUEUE [--owner ID] --for 1h
        plinth queues resume QUEUE [--owner ID]`;
-export const keysUsage = 'keys new';
+export const healthUsage = 'health [--worker] [--wait SECONDS]';
+export const keysUsage = 'keys new | keys forget MASTER_KEYS|TOKEN_PEPPERS ID';
 export const doctorUsage = 'doctor [--json] [--model]';
-export const devUsage = 'dev [--no-sandbox]';
+export const devUsage = 'dev [--no-sandbox] [--console]';

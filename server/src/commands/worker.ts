@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { toSessionFolder } from '../app/settings.ts';
 import { type App, type AppDeps, createApp } from '../app.ts';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, ConfigError, readConfig } from '../config.ts';
+import { chooseQueues } from '../kit/background/workers/queue-choice.ts';
 import { acquireSlot, type WorkerSlot } from '../kit/background/workers/slots.ts';
 import { startWorker } from '../kit/background/workers/worker.ts';
 import { systemClock } from '../kit/clock.ts';
@@ -13,7 +14,8 @@ import { createLog, describeError, type Log } from '../kit/log.ts';
 import { isBearerToken } from '../kit/metrics.ts';
 import { listGaps } from '../kit/unprivileged.ts';
 import { migrationsFolder } from '../release.ts';
-import { explainFailure, explainListenFailure } from './failures.ts';
+import { explainListenFailure, toReason } from './failures.ts';
+import { requireSoundStart } from './start-checks.ts';
 
 /** Drills pass `overrides`. */
 export async function worker(overrides: Partial<AppDeps> = {}): Promise<void> {
@@ -33,11 +35,15 @@ export async function worker(overrides: Partial<AppDeps> = {}): Promise<void> {
   }
 }
 
-/** Returns a sentence for failures that an operator can fix, and the stack trace for all others. */
-function toReason(error: unknown): object {
-  const reason = explainFailure(error);
-  return reason === undefined ? { error: describeError(error) } : { reason };
-}
+/** Their rows make a worker decode images, parse code or run git on repositories that strangers have made. */
+const queuesWithFilesOfStrangers = ['ads_asset_sessions', 'coding_sessions', 'security_scans'];
+
+const unknownQueues = (unknown: readonly string[], { background }: App): ConfigError => {
+  const names = background.queues.map(({ name }) => name).sort();
+  return new ConfigError(
+    `WORKER_QUEUES: there is no queue ${unknown.join(' or ')}. The queues are ${names.join(', ')}.`,
+  );
+};
 
 async function runInSlot(
   slot: WorkerSlot,
@@ -56,7 +62,11 @@ async function runInSlot(
     migrations: await readMigrations(migrationsFolder),
     sessionName: slot.sessionName,
   });
+  await requireSoundStart(app.database, config);
+  const { chosen: queues, unknown } = chooseQueues(app.background.queues, config.WORKER_QUEUES);
+  if (unknown.length > 0) throw unknownQueues(unknown, app);
   const worker = await startWorker(app.background, slot, {
+    queues,
     db: app.database.db,
     clock: systemClock,
     wake: app.wake,
@@ -70,9 +80,11 @@ async function runInSlot(
     onRecovered: (recovered) => log.info({ slot: recovered }, "released the claims of the slot's previous worker"),
   });
   await serveMetrics(app, config, log);
-  for (const gap of listGaps(toSessionFolder(config)))
+  const handlesStrangers = queues.some(({ name }) => queuesWithFilesOfStrangers.includes(name));
+  for (const gap of handlesStrangers ? listGaps(toSessionFolder(config)) : [])
     log.warn({ gap }, 'files of strangers are not kept apart from this worker');
-  log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'worker started');
+  const [queueNames, jobs] = [queues, app.background.jobs].map((works) => works.map(({ name }) => name));
+  log.info({ slot: slot.slot, epoch: slot.epoch, queues: queueNames, jobs }, 'worker started');
   process.send?.('started'); // only if `plinth dev` started this process
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
   log.info('stopping');

@@ -1,4 +1,5 @@
 // The settings for PostgreSQL, the workers that share it, and Redis.
+import { parseQueueChoice } from '../kit/background/workers/queue-choice.ts';
 import { optional, setting, text, url, wholeNumber } from './setting.ts';
 
 export const databaseSettings = {
@@ -20,6 +21,11 @@ export const databaseSettings = {
     'How many workers run at the same time; must be the same for all. Additional workers wait and take over when one exits.',
     '32',
     wholeNumber(1, 1_000),
+  ),
+  WORKER_QUEUES: setting(
+    'The queues that a worker runs: `all`, names separated by commas (only these), or names that each begin with a minus (all except these). Some worker must run each queue: docs/operate/install.md#workers-for-files-of-strangers.',
+    'all',
+    parseQueueChoice,
   ),
   WORKER_METRICS_PORT: optional(
     'Port on which a worker serves `GET /metrics` (requires `METRICS_TOKEN`) and `GET /healthz`. If unset, it listens on no port.',

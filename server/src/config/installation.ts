@@ -23,8 +23,22 @@ export const installationSettings = {
     'default',
     text,
   ),
+  MODEL_STAND_IN: setting(
+    'What a stand-in for a language model can be asked for, separated by semicolons: first the app, then changes of it. The console says that the model is a stand-in, and offers these requests. `npm run dev` sets it for the model of the sandbox.',
+    '',
+    (value) =>
+      value
+        .split(';')
+        .map((request) => request.trim())
+        .filter((request) => request !== ''),
+  ),
   RUN_ANALYSIS: setting(
     'Whether failed runs of workflows are explained by the model: `on` or `off`. It is sent the definition, the error and the last steps of the run, without secrets.',
+    'on',
+    oneOf(['on', 'off']),
+  ),
+  CONSOLE: setting(
+    'Whether the API serves the console, the web interface, if it is built: `on` or `off`. With `off`, a small page for signing in is at `/`.',
     'on',
     oneOf(['on', 'off']),
   ),

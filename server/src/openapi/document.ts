@@ -9,7 +9,7 @@ import { describeCodes } from './errors.ts';
 import { eventSchemas, webhookSection } from './events.ts';
 import { createExamples, inlineUsedOnce } from './examples.ts';
 import { commonHeaders, headerComponents } from './headers.ts';
-import { defaultSecurity, describeOperation } from './operations.ts';
+import { defaultSecurity, describeOperation, restName } from './operations.ts';
 import { memberSchemas, problemSchema, validationSchema } from './problems.ts';
 import { createSchemas, withoutFieldExamples } from './schemas.ts';
 import { tagOf, tags } from './tags.ts';
@@ -30,8 +30,9 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: st
   const components = { schemas, parameters: {}, responses: {}, examples: createExamples(schemas.all) };
   const paths: Record<string, JsonSchema> = {};
   for (const route of described) {
-    paths[route.path] ??= {};
-    (paths[route.path] as JsonSchema)[route.method.toLowerCase()] = describeOperation(route, components);
+    const path = route.path.replace('{*}', `{${restName}}`);
+    paths[path] ??= {};
+    (paths[path] as JsonSchema)[route.method.toLowerCase()] = describeOperation(route, components);
   }
   inlineUsedOnce(paths, components.examples);
   const document = {

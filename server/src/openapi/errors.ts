@@ -34,6 +34,7 @@ export function listRefusals(route: Route): Refusal[] {
     ...(route.limit === unlimited ? [] : [{ status: 429, code: 'rate_limited' }]),
     ...route.access.refusals,
     ...(route.plan ? [{ status: 402, code: 'plan_required' }] : []),
+    ...(route.stores === undefined ? [] : [{ status: 402, code: 'storage_quota_exceeded' }]),
     ...(takesInput(route) ? [{ status: 422, code: 'validation' }] : []),
     ...(route.idempotency && !route.keepsKeys ? idempotencyRefusals : []),
     ...(route.body

@@ -33,6 +33,10 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
   },
   'Set-Cookie': { description: 'A cookie for the browser, such as the session cookie.', schema: text },
   'WWW-Authenticate': { description: 'The way to authenticate, which is a bearer token.', schema: text },
+  'X-App-Revision': {
+    description: 'The revision of the app whose files the archive contains.',
+    schema: { type: 'integer', minimum: 0 },
+  },
   'X-Changed': {
     description: '`false` means that the request was valid and everything was already as requested.',
     schema: { type: 'string', const: 'false' },
@@ -109,6 +113,7 @@ export const commonHeaders: readonly string[] = [
   'content-length',
   'content-security-policy',
   'content-type',
+  'cross-origin-opener-policy',
   'date',
   'content-encoding',
   'deprecation',

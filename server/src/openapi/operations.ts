@@ -15,6 +15,9 @@ import { parameters } from './parameters.ts';
 import { nameOf, type Schemas, toDescribedSchema } from './schemas.ts';
 import { tagOf } from './tags.ts';
 
+/** The name in the document of `{*}`, the rest of a path. */
+export const restName = 'rest';
+
 export interface Components {
   readonly schemas: Schemas;
   readonly parameters: Record<string, JsonSchema>;
@@ -117,7 +120,9 @@ function listParameters(route: Route, shared: Record<string, JsonSchema>): JsonS
   const texts: Readonly<Record<string, FieldText | undefined>> = { ...parameters, ...route.parameterTexts };
   const plain = { type: 'string' };
   return [
-    ...listParamNames(route.path).map((name) => describe(name, texts[name], plain, { in: 'path', required: true })),
+    ...listParamNames(route.path)
+      .map((name) => (name === '*' ? restName : name))
+      .map((name) => describe(name, texts[name], plain, { in: 'path', required: true })),
     ...Object.entries((query.properties ?? {}) as Record<string, JsonSchema>).map(([name, { fieldText, ...schema }]) =>
       describe(name, fieldText as FieldText | undefined, schema, {
         in: 'query',
@@ -165,17 +170,17 @@ const hasRequiredFields = (reference: JsonSchema, { all }: Schemas): boolean =>
 function describeAnswer(route: Route, shape: AnswerShape, components: Components): JsonSchema {
   const { schemas, examples, responses } = components;
   const headers = answerHeaders(route);
-  if ('media' in shape)
-    return {
-      description: `${shape.description}.`,
-      headers,
-      content: { [typeOf(shape.media)]: shape.schema ? { schema: shape.schema } : {} },
-    };
-  const schema = schemas.add(shape, 'output', `${capitalize(route.name)}Result`);
   const others = (route.alsoAnswers ?? []).map((other) => [
     typeOf(other.media),
     { schema: other.schema ?? { type: 'string' } },
   ]);
+  if ('media' in shape)
+    return {
+      description: `${shape.description}.`,
+      headers,
+      content: { [typeOf(shape.media)]: shape.schema ? { schema: shape.schema } : {}, ...Object.fromEntries(others) },
+    };
+  const schema = schemas.add(shape, 'output', `${capitalize(route.name)}Result`);
   const described = {
     description: 'OK.',
     headers,

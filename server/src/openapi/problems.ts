@@ -84,6 +84,19 @@ export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
     entity_name: text('The entity whose rule takes too many steps.'),
     operation: text('The operation of the rule.'),
   },
+  restore_opens_rules: {
+    newly_open: {
+      type: 'array',
+      description: 'What the restored rules would let callers do that is refused now, as in `impact.newly_open`.',
+      items: {
+        type: 'object',
+        properties: {
+          entity: text('The name of the entity.'),
+          operation: text('The operation of the rule.'),
+        },
+      },
+    },
+  },
   schema_in_use: { entity_names: texts('The names of the entities that are in use.') },
   spending_ceiling_reached: {
     ...aboutCampaign,
@@ -96,8 +109,8 @@ export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
     used_bytes: integer('The number of bytes that the workspace stores now.'),
   },
   too_many_streams: {
-    limit: integer('The number of streams that may be open.'),
-    of: text('What has too many streams open: the credential or the workspace.'),
+    limit: integer('The number of streams or downloads that may be open.'),
+    of: text('What has too many of them open: the credential or the workspace.'),
     retry_after: integer('The number of seconds to wait before you try again.'),
   },
   tracking_not_verified: aboutCampaign,

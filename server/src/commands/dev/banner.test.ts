@@ -1,5 +1,7 @@
 // Tests the banner of `plinth dev` with services other than the sandbox's. first-hour.test.ts tests it with the
 // sandbox.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { readConfig } from '../../config.ts';
 import { newKeys } from '../keys.ts';
@@ -18,12 +20,19 @@ const sandbox = {
   paymentsUrl: 'http://127.0.0.1:2640',
   paymentsSecretKey: 'sk_test_sandbox',
   advisoriesUrl: 'http://127.0.0.1:2650',
+  modelRequests: [],
   gitHostUrl: 'http://127.0.0.1:2660/api/v3',
   gitHostCloneUrl: 'http://127.0.0.1:2660',
   gitHostToken: 'ghp_sandbox',
   gitHostRepository: 'bakery/price-calculator',
 };
-const demo: Demo = { email: 'ann@example.com', token: 'plp_1', passwordUrl: undefined, app: undefined };
+const demo: Demo = {
+  email: 'ann@example.com',
+  token: 'plp_1',
+  passwordUrl: undefined,
+  app: undefined,
+  hasConsole: true,
+};
 const banner = (settings: Record<string, string>, started?: typeof sandbox, more: Partial<Demo> = {}) =>
   bannerText(readConfig({ ...newKeys(), ...settings }), { ...demo, ...more }, started);
 
@@ -67,7 +76,23 @@ it('prints the variables that the guides use, and APP only if there is an app', 
   expect(names(banner({}))).toEqual(['PLINTH', 'TOKEN', 'AUTH', 'JSON']);
 });
 
+it('prints an alias with which plinthctl runs in any folder', async () => {
+  const [, alias = ''] = /^ {2}(alias plinthctl=.*)$/m.exec(banner({})) ?? [];
+  const script = `shopt -s expand_aliases\n${alias}\nplinthctl --version`;
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: '/' });
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(banner({})).toMatch(/^ {2}plinthctl login --url http:\/\/127\.0\.0\.1:8080 --write$/m);
+});
+
 it('says which browser it uses, or how to get one', () => {
   expect(banner({ BROWSER_EXECUTABLE: '/usr/bin/chromium' })).toMatch(/^ {2}browser .*: \/usr\/bin\/chromium$/m);
   expect(banner({})).toContain('browser     off: install Chromium, or set BROWSER_EXECUTABLE\n');
+});
+
+it('leads to the console, or says why it is not served', () => {
+  expect(banner({ BASE_URL: 'http://127.0.0.1:8080' })).toContain(
+    'console     build apps in the browser: http://127.0.0.1:8080/\n',
+  );
+  expect(banner({}, undefined, { hasConsole: false })).toContain('console     off: npm run build\n');
+  expect(banner({ CONSOLE: 'off' }, undefined, { hasConsole: false })).toContain('console     off: set CONSOLE=on\n');
 });

@@ -1,4 +1,5 @@
 // The text that `plinth dev` prints once everything is running: the addresses, and a first command to try.
+import { fileURLToPath } from 'node:url';
 import type { Config } from '../../config.ts';
 import type { Sandbox } from './children.ts';
 
@@ -15,11 +16,13 @@ export interface Demo {
   readonly passwordUrl: string | undefined;
   /** A published app, if there is one. */
   readonly app: { readonly id: string; readonly url: string } | undefined;
+  /** Whether the API serves the console. */
+  readonly hasConsole: boolean;
 }
 
 export function bannerText(
-  { BASE_URL, APPS_DOMAIN, SMTP_URL, MODEL_URL, GIT_HOST_URL, BROWSER_EXECUTABLE }: Config,
-  { email, token, passwordUrl, app }: Demo,
+  { BASE_URL, CONSOLE, APPS_DOMAIN, SMTP_URL, MODEL_URL, GIT_HOST_URL, BROWSER_EXECUTABLE }: Config,
+  { email, token, passwordUrl, app, hasConsole }: Demo,
   sandbox: Sandbox | undefined,
 ): string {
   const mail = SMTP_URL === sandbox?.smtpUrl ? sandbox && `every e-mail is at ${sandbox.inboxUrl}` : hostOf(SMTP_URL);
@@ -30,6 +33,7 @@ export function bannerText(
     ? `shows the pull requests of coding sessions: ${sandbox.gitHostCloneUrl}`
     : hostOf(GIT_HOST_URL);
   const rows = {
+    console: hasConsole ? `build apps in the browser: ${BASE_URL}/` : describeMissingConsole(CONSOLE),
     'sign in':
       passwordUrl === undefined
         ? `as ${email}, or get a new password: npm run plinth -- user reset --user ${email}`
@@ -71,8 +75,22 @@ Paste into another terminal:
 ${lines(variables, (name, value) => `export ${name}=${value}`)}
   curl -s $PLINTH/api/auth/me -H "$AUTH"
 
+${commandLineText(BASE_URL)}
+
 Next: docs/guides/README.md      Stop: Ctrl+C. The token is valid until the next start.
 `;
+}
+
+const describeMissingConsole = (setting: Config['CONSOLE']): string =>
+  setting === 'off' ? 'off: set CONSOLE=on' : 'off: npm run build';
+
+/** How to use plinthctl in any folder, without installing it. */
+function commandLineText(baseUrl: string): string {
+  const program = fileURLToPath(new URL('../../../../client/cli/src/main.ts', import.meta.url));
+  return `Or use the command line, in any folder (docs/guides/plinthctl.md):
+
+  alias plinthctl="'${process.execPath}' '${program}'"
+  plinthctl login --url ${baseUrl} --write`;
 }
 
 /** Shows only the host, because the rest of a URL may contain a password. */

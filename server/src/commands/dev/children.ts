@@ -24,6 +24,8 @@ export interface Sandbox {
   readonly smtpUrl: string;
   readonly inboxUrl: string;
   readonly modelUrl: string;
+  /** What the model can be asked for. */
+  readonly modelRequests: readonly string[];
   readonly receiverUrl: string;
   /** Replaces the connectors' services. */
   readonly connectorUrl: string;

@@ -7,7 +7,9 @@ import { listPendingMigrations, MigrationError, readMigrations } from '../../kit
 import { migrationsFolder } from '../../release.ts';
 import type { Tables } from '../../tables.ts';
 import { explainFailure } from '../failures.ts';
+import { listKeyFaults } from '../known-keys.ts';
 import { readRoleState } from '../run-role.ts';
+import { inspectDatabase } from '../start-checks.ts';
 import {
   broken,
   type Check,
@@ -24,7 +26,6 @@ import { checkSecrets } from './secrets.ts';
 
 const connectMs = 4_000;
 const maxConnections = 4;
-const neededVersion = 15;
 /** Signed requests to other services are refused if the clocks differ by about a minute. */
 const maxClockDifferenceMs = 5_000;
 
@@ -82,15 +83,9 @@ async function checkConnection(context: CheckContext, connect: () => Promise<Ope
   try {
     const { pool } = await connect();
     const { host, port } = new pg.Client(readSetting(context, 'DATABASE_URL'));
-    const { rows } = await pool.query<{ version: string; number: number; name: string }>(
-      `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
-         current_database() as name`,
-    );
-    const { version = '', number = 0, name = '' } = rows[0] ?? {};
-    const found = `PostgreSQL ${version.split(' ')[0]} at ${host}:${port}, database "${name}"`;
-    return number >= neededVersion * 10_000
-      ? works(`${found}.`)
-      : broken(`${found}. Plinth needs PostgreSQL ${neededVersion} or newer: upgrade it.`);
+    const { server, faults } = await inspectDatabase(pool);
+    const found = `PostgreSQL ${server.version.split(' ')[0]} at ${host}:${port}, database "${server.database}".`;
+    return faults.length === 0 ? works(found) : broken([found, ...faults].join(' '));
   } catch (error) {
     if (error instanceof InvalidSetting) throw error;
     const explained = explainFailure(error);
@@ -168,9 +163,14 @@ const summarize = (privileges: readonly string[]): string =>
     : `${privileges.slice(0, 3).join(', ')} and ${privileges.length - 3} more`;
 
 async function checkEncrypted({ db }: OpenDatabase, context: CheckContext): Promise<CheckResult> {
-  const masterKeys = readSetting(context, 'MASTER_KEYS');
+  const keys = {
+    MASTER_KEYS: readSetting(context, 'MASTER_KEYS'),
+    TOKEN_PEPPERS: readSetting(context, 'TOKEN_PEPPERS'),
+  };
   try {
-    return await checkSecrets(db, masterKeys);
+    const checked = await checkSecrets(db, keys.MASTER_KEYS);
+    const faults = checked.outcome === 'works' ? await listKeyFaults(db, keys) : [];
+    return faults.length === 0 ? checked : broken(faults.join(' '));
   } catch (error) {
     const reason = explainFailure(error);
     return reason === undefined

@@ -27,8 +27,8 @@ const settings: Check = {
 const keys: Check = {
   part: 'keys',
   async run(context) {
-    const { faults, isSet } = context;
-    const absent = keyNames.filter((name) => !isSet(name));
+    const { faults } = context;
+    const absent = keyNames.filter((key) => faults.some(({ name, kind }) => name === key && kind === 'missing'));
     if (absent.length === keyNames.length)
       return missing(
         'There are no keys, and no process starts without them. Create them with: npm run -s plinth -- keys new >> .env',
