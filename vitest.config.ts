@@ -15,7 +15,11 @@ process.env.TEST_SEED ??= process.env.ALL_CASES === '1' ? String(randomInt(2 ** 
 console.log(`Random cases are drawn with TEST_SEED=${process.env.TEST_SEED}`);
 
 // Each of these runs in its own process, because it changes process-wide state: the environment or signal handlers.
-const ownProcess = ['server/src/kit/outbound/outbound.test.ts', 'server/test/background/**/*.test.ts'];
+const ownProcess = [
+  'server/src/kit/outbound/outbound.test.ts',
+  'server/test/background/**/*.test.ts',
+  'server/test/derived/statements.test.ts', // other files define statements of their own
+];
 
 // Most of these hardly wait, so running three at a time keeps two cores busy. Some of them fail if an operation takes
 // too much processor time, and a thread that shares its core with others needs more of it for the same work.
@@ -39,9 +43,12 @@ class InstallationsFirst extends BaseSequencer {
 }
 
 const selected = process.env.TEST_SUITES?.split(',');
-const files = globSync(['server/**/*.test.ts', 'sandbox/**/*.test.ts', 'client/**/*.test.ts', 'bench/**/*.test.ts'], {
-  exclude: ['**/node_modules'],
-}).filter((file) => selected?.includes(findSuite(file)?.name ?? everyChange) ?? true);
+const files = globSync(
+  ['server/**/*.test.ts', 'sandbox/**/*.test.ts', 'client/**/*.test.ts', 'console/**/*.test.ts', 'bench/**/*.test.ts'],
+  {
+    exclude: ['**/node_modules'],
+  },
+).filter((file) => selected?.includes(findSuite(file)?.name ?? everyChange) ?? true);
 const isOneOf = (globs: readonly string[]) => (file: string) => globs.some((glob) => matchesGlob(file, glob));
 const project = Object.groupBy(files, (file) =>
   isOneOf(ownProcess)(file) ? 'ownProcess' : isOneOf(computes)(file) ? 'computes' : 'waits',

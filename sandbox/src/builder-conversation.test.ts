@@ -66,7 +66,7 @@ function carryOut(
 describe('the recorded conversation', () => {
   const files = new Map(readStarter());
 
-  it('builds a task list from the starter, with a summary that names what changed', () => {
+  it('builds a task list from the starter, and says what people can do with it', () => {
     const { text, calls } = build('Make a task list with owners', files);
     expect(text).toMatch(/^Your task list is ready\./);
     expect(calls.map(({ name }) => name)).toEqual([
@@ -103,6 +103,7 @@ describe('the recorded conversation', () => {
   it.each([
     ['Nobody', 'nobody'],
     ['No one.', 'nobody'],
+    ['Only people you add', 'invited'],
     ['Only people I invite', 'invited'],
     ['Everybody', 'everybody'],
     ['anyone', 'everybody'],
@@ -120,7 +121,7 @@ describe('the recorded conversation', () => {
   });
 
   it('says that it can play nothing else, and stops if a tool refuses', () => {
-    expect(build('A shop for shoes', new Map(files)).text).toContain('"a task list with owners"');
+    expect(build('A shop for shoes', new Map(files)).text).toContain('“A task list with owners”');
     expect(build('A task list', new Map()).text).toContain('A tool answered: old_text occurs 0 times');
   });
 

@@ -42,13 +42,16 @@ const askAboutSignUp = ({ text }: ModelReply): ModelReply => ({
   tool_calls: [
     {
       name: 'ask',
-      arguments: { question: 'Who may create an account in this app: nobody, only people you invite, or everybody?' },
+      arguments: { question: 'Who may create an account in this app: nobody, only people you add, or everybody?' },
     },
   ],
 });
 
+/** What can be asked for: first the app, then a change of it. */
+export const playableRequests = ['A task list with owners', 'Please add a due date'];
+
 const repertoire =
-  'I am a stand-in for a language model and play a recorded conversation. Ask me for "a task list with owners", and then to "add a due date", or send me an instruction that installs conversion tracking. For anything else, set MODEL_URL to a real model.';
+  "I can't build that: I am only a stand-in for a language model. I can play “A task list with owners”, and then “Please add a due date”. To build anything else, connect a language model.";
 const cannotGoOn =
   "I can't continue: I am a stand-in for a language model, and my recorded conversation fits an app that begins with the starter.";
 
@@ -89,10 +92,7 @@ const edit = (path: string, old_text: string, new_text: string) => ({
   arguments: { path, old_text, new_text },
 });
 const save = (schema: { readonly name: string }) => ({ name: 'save_entity', arguments: { name: schema.name, schema } });
-const checkPage: ModelReply = {
-  text: 'Now I load the page and look for errors.',
-  tool_calls: [{ name: 'check_page', arguments: {} }],
-};
+const checkPage: ModelReply = { tool_calls: [{ name: 'check_page', arguments: {} }] };
 
 const part = (name: string): string => readFileSync(new URL(`./task-list/${name}`, import.meta.url), 'utf8');
 
@@ -121,7 +121,7 @@ const taskList: Play = {
   changesPages: true,
   steps: [
     {
-      text: 'A task list in which everybody has their own tasks. First I look at what is there.',
+      text: 'A task list in which everybody has their own tasks.',
       tool_calls: [
         { name: 'list_files', arguments: {} },
         { name: 'list_entities', arguments: {} },
@@ -130,11 +130,10 @@ const taskList: Play = {
     },
     { tool_calls: [read('public/index.html'), read('public/app.js'), read('public/style.css')] },
     {
-      text: 'The data comes first: an entity Task, whose rules let each user see and change only their own tasks.',
+      text: 'The data comes first, with rules that let people see and change only their own tasks.',
       tool_calls: [save(task)],
     },
     {
-      text: 'Now the page: a form for new tasks and the list.',
       tool_calls: [
         edit('public/index.html', '<title>New app</title>', '<title>Tasks</title>'),
         edit('public/index.html', 'height="28">New app</a>', 'height="28">Tasks</a>'),
@@ -152,21 +151,21 @@ const taskList: Play = {
     },
   ],
   end: {
-    text: 'Your task list is ready. People sign in, add tasks, tick them off and delete them; everybody sees only their own.\n\nChanged: the entity Task, public/index.html, public/style.css and public/app.js.',
+    text: 'Your task list is ready. People sign in, add tasks, tick them off and delete them; everybody sees only their own.',
   },
 };
 
 /** The reply to the question about who may sign up. */
 const signUp: Play = {
   pattern:
-    /^\s*(?:nobody|no ?one|(?:only )?(?:people|those) (?:i|we|you) invite|invited people|everybody|everyone|anyone)[.!]?\s*$/i,
+    /^\s*(?:nobody|no ?one|(?:only )?(?:people|those) (?:i|we|you) (?:add|invite)|invited people|everybody|everyone|anyone)[.!]?\s*$/i,
   changesPages: false,
   steps: (wish) => [{ tool_calls: [{ name: 'set_sign_up', arguments: { who: readWho(wish) } }] }],
   end: { text: 'It is set. You can change it at any time: tell me who may create an account.' },
 };
 
 function readWho(wish: string): 'nobody' | 'invited' | 'everybody' {
-  if (/invite/i.test(wish)) return 'invited';
+  if (/add|invite/i.test(wish)) return 'invited';
   return /^\s*no/i.test(wish) ? 'nobody' : 'everybody';
 }
 
@@ -175,7 +174,6 @@ const dueDate: Play = {
   changesPages: true,
   steps: [
     {
-      text: 'I add a due date. First I read what it touches.',
       tool_calls: [
         { name: 'read_entity', arguments: { name: 'Task' } },
         read('public/index.html'),
@@ -215,7 +213,7 @@ const dueDate: Play = {
     },
   ],
   end: {
-    text: 'Tasks have a due date now: the form asks for it, and the list shows it. It may be left empty.\n\nChanged: the entity Task, public/index.html, public/app.js and public/style.css.',
+    text: 'Tasks have a due date now: the form asks for it, and the list shows it. It may be left empty.',
   },
 };
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { startAdPlatform } from './ad-platform/server.ts';
 import { startAdvisories } from './advisories/server.ts';
 import { startAuthorizationServer } from './authorization-server.ts';
+import { playableRequests } from './builder-conversation.ts';
 import { demoFiles, demoRepositoryName } from './demo-repository/repository.ts';
 import { startGitHost } from './git-host/server.ts';
 import { startModelSandbox } from './model.ts';
@@ -109,6 +110,7 @@ if (process.send !== undefined) {
     smtpUrl: mail.smtpUrl,
     inboxUrl: mail.inboxUrl,
     modelUrl: model.url,
+    modelRequests: playableRequests,
     receiverUrl: receiver.url,
     s3Url: s3.endpoint,
     connectorUrl: services.url,

@@ -22,6 +22,8 @@ const cycleIn = (folder: string): Tree => ({
 const refused: [rule: string, tree: Tree][] = [
   ['kit-alone', { 'kit/ids.ts': `import '../core/auth/roles.ts'` }],
   ['kit-alone', { 'kit/ids.ts': `import type { Tables } from '../tables.ts'` }],
+  ['queues-apart', { 'kit/background/queues/run.ts': `import '../../http/answer.ts'` }],
+  ['queues-apart', { 'kit/background/queues/run.ts': `import type { Metrics } from '../metrics.ts'` }],
   ['core-uses-kit', { 'core/auth/guard.ts': `import '../../features/apps/index.ts'` }],
   ['core-uses-kit', { 'core/audit/audit.ts': `import '../../gateways/mail.ts'` }],
   ['core-uses-kit', { 'core/identity/users.ts': `import type { Config } from '../../config.ts'` }],
@@ -98,6 +100,18 @@ const refused: [rule: string, tree: Tree][] = [
   ],
   ['client-alone', { '../../client/sdk/src/send.ts': `import 'node:crypto'` }],
   ['client-alone', { '../../client/sdk/src/send.ts': `import 'unlisted'` }],
+  ['command-line-on-client', { '../../client/cli/src/run.ts': `import '../../../server/src/kit/ids.ts'` }],
+  ['command-line-on-client', { '../../client/cli/src/run.ts': `import '../../sdk/src/send.ts'` }],
+  ['no-cycles', cycleIn('../../console/src/ui')],
+  ['console-uses-client', { '../../console/src/data/client.ts': `import '../../../server/src/kit/ids.ts'` }],
+  ['console-uses-client', { '../../console/src/data/client.ts': `import '../../../client/sdk/src/send.ts'` }],
+  ['console-client-once', { '../../console/src/ui/age.tsx': `import '../../../client/sdk/src/index.ts'` }],
+  ['console-parts-in-ui', { '../../console/src/shell/frame.tsx': `import '@base-ui/react'` }],
+  ['console-parts-in-ui', { '../../console/src/features/apps/home.tsx': `import 'marked'` }],
+  ['console-layers', { '../../console/src/ui/age.tsx': `import '../shell/frame.tsx'` }],
+  ['console-layers', { '../../console/src/features/apps/home.tsx': `import '../../routes.tsx'` }],
+  ['console-features-below', { '../../console/src/ui/age.tsx': `import '../features/apps/home.tsx'` }],
+  ['console-features-apart', { '../../console/src/features/apps/home.tsx': `import '../builder/chat.tsx'` }],
   ['harness-below', { '../../harness/ports.ts': `import '../bench/lib/load.ts'` }],
   ['harness-below', { '../../harness/ports.ts': `import type { Random } from '../drills/lib/random.ts'` }],
   ['bench-and-drills-apart', { '../../bench/queues/worker.ts': `import '../../drills/lib/random.ts'` }],
@@ -107,6 +121,13 @@ const refused: [rule: string, tree: Tree][] = [
 
 // Imports that a slightly too broad rule would forbid.
 const allowed: Tree[] = [
+  {
+    'kit/background/queues/run.ts': `import 'kysely'; import '../../clock.ts'; import '../../db/database.ts'; import '../workers/loop.ts'`,
+  },
+  {
+    '../../client/cli/src/run.ts': `import 'node:fs'; import '../../sdk/src/index.ts'`,
+    '../../client/sdk/src/index.ts': '',
+  },
   { 'main.ts': `` },
   { 'app.ts': `import './features/apps/index.ts'; import './gateways/mail.ts'; import './config.ts'` },
   { 'app/features.ts': `import '../features/apps/index.ts'; import '../gateways/mail.ts'; import '../config.ts'` },
@@ -130,6 +151,10 @@ const allowed: Tree[] = [
   {
     '../../harness/ports.ts': `import '../sandbox/src/model.ts'; import '../server/src/kit/ids.ts'; import 'unlisted'`,
   },
+  {
+    '../../console/src/shell/editor.tsx': `import '../features/builder/chat.tsx'; import '../ui/age.tsx'; import '../data/client.ts'`,
+  },
+  { '../../console/src/data/client.ts': `import '../../../client/sdk/src/index.ts'` },
   { '../../bench/queues/worker.ts': `import '../lib/load.ts'; import '../../harness/ports.ts'` },
   { '../../tools/run.ts': `import '../bench/queues.ts'; import '../drills/slots.ts'` },
 ];
@@ -187,7 +212,7 @@ type Cruised = Awaited<ReturnType<typeof cruised>>;
 const rulesBroken = ({ summary }: Cruised) => [...new Set(summary.violations.map(({ rule }) => rule.name))];
 
 const isSource = (path: string): boolean =>
-  path.endsWith('.ts') && folders.some((folder) => path.startsWith(`${folder}/`));
+  /\.tsx?$/.test(path) && folders.some((folder) => path.startsWith(`${folder}/`));
 
 async function listSources(folder: string): Promise<string[]> {
   const paths = await readdir(join(root, folder), { recursive: true });
@@ -200,7 +225,7 @@ function readScript(name: string): string {
 
 async function plant(tree: Tree): Promise<string> {
   const folder = await mkdtemp(join(temporary, 'planted-'));
-  for (const name of ['kysely', 'pg', 'fastify', 'vitest', 'unlisted']) {
+  for (const name of ['kysely', 'pg', 'fastify', 'vitest', 'unlisted', '@base-ui/react', 'marked']) {
     await write(join(folder, 'node_modules', name, 'index.js'), '');
   }
   const manifest = { dependencies: { kysely: '*', pg: '*', fastify: '*' }, devDependencies: { vitest: '*' } };

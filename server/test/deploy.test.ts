@@ -159,18 +159,23 @@ describe('the systemd units', () => {
   const installPage = read('docs/operate/install.md');
 
   it.each([
-    ['api', 40],
-    ['worker', 20],
+    ['api', 'api', 'plinth', 40],
+    ['worker', 'worker', 'plinth', 20],
+    ['strangers-worker', 'worker', 'root', 20],
   ])(
-    'start the %s as an ordinary user, with the memory limits and the %d s to stop that the page states',
-    (kind, seconds) => {
-      const unit = readUnit(kind);
+    'start the %s: `plinth %s` as %s, with the memory limits and the %d s to stop that the page states',
+    (name, kind, user, seconds) => {
+      const unit = readUnit(name);
       expect(unit.get('ExecStart')).toBe(`/usr/bin/env node server/plinth.js ${kind}`);
       expect(installPage).toContain(`node server/plinth.js ${kind}`);
-      expect(unit.get('User')).toBe('plinth');
+      expect(unit.get('User')).toBe(user);
       expect(installPage).toContain(`--home-dir ${unit.get('WorkingDirectory')?.replace(/\/app$/, '')} `);
-      for (const variable of unit.get('Environment')?.split(' ') ?? [])
+      const queues = unit.get('Environment')?.replace(/.*WORKER_QUEUES=/, '');
+      if (kind === 'worker') expect(installPage).toContain(`\`${queues}\``);
+      for (const variable of ['NODE_OPTIONS=--max-old-space-size=256', 'MALLOC_ARENA_MAX=2']) {
+        expect(read(`deploy/systemd/plinth-${name}.service`)).toContain(variable);
         expect(installPage).toContain(`\n${variable}\n`);
+      }
       expect(installPage).toMatch(kind === 'api' ? /Allow 40 s for the API/ : /20 s for a\s+worker/);
       expect(Number(unit.get('TimeoutStopSec'))).toBeGreaterThan(seconds);
       expect(unit.get('Restart')).toBe('always');

@@ -13,6 +13,7 @@ const shared = ['PLINTH', 'TOKEN', 'APP', 'AUTH', 'JSON', 'RECEIVER', 'INBOX', '
 /** Blocks that no test runs as they stand. All other blocks of commands are marked as `bash`, and a test runs them. */
 const notRun = [
   { page: 'first-hour.md', begins: 'npm ci\n', why: 'The test starts `npm run dev` itself.' },
+  { page: 'console.md', begins: 'npm ci\n', why: 'The test starts `npm run dev` itself.' },
   { page: '../../README.md', begins: 'npm ci\n', why: 'The test starts `npm run dev` itself.' },
   { page: 'README.md', begins: 'export PLINTH=https', why: "It names the reader's own installation." },
   {
@@ -42,12 +43,13 @@ function listUnset(markdown: string): string[] {
 const listCommands = (markdown: string) =>
   readBlocks(markdown).filter(
     ({ language, text }) =>
-      /^(?:ba)?sh$/.test(language) || (language === '' && /^(?:curl|export|node|npm|python3|sed) /m.test(text)),
+      /^(?:(?:ba)?sh|console)$/.test(language) ||
+      (language === '' && /^(?:curl|export|node|npm|python3|sed) /m.test(text)),
   );
 
 const listUnrun = (page: string, markdown: string): string[] =>
   listCommands(markdown)
-    .filter(({ language }) => language !== 'bash')
+    .filter(({ language }) => language !== 'bash' && language !== 'console')
     .map(({ text }) => text)
     .filter((text) => !notRun.some((block) => block.page === page && text.startsWith(block.begins)));
 

@@ -11,6 +11,7 @@ it.each([
   'server/package.json',
   'sandbox/package.json',
   'client/sdk/package.json',
+  'client/cli/package.json',
   'package-lock.json',
 ])('%s has it', (path) => {
   expect(JSON.parse(read(path)).version).toBe(version);
@@ -18,7 +19,9 @@ it.each([
 
 it('the lock file has it for each workspace', () => {
   const { packages } = JSON.parse(read('package-lock.json'));
-  expect(['', 'server', 'sandbox', 'client/sdk'].map((path) => packages[path].version)).toEqual(Array(4).fill(version));
+  expect(['', 'server', 'sandbox', 'client/sdk', 'client/cli'].map((path) => packages[path].version)).toEqual(
+    Array(5).fill(version),
+  );
 });
 
 it.each([

@@ -60,6 +60,7 @@ const stilted: readonly { readonly phrase: RegExp; readonly instead: string }[] 
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const sources = listFiles('server/*.ts', 'bench/*.ts', 'drills/*.ts', 'harness/*.ts', 'sandbox/*.ts', 'tools/*.ts');
+const clients = listFiles('client/*.ts', 'console/*.ts', 'console/*.tsx');
 const documents = listFiles('*.md');
 
 describe('the retired words', () => {
@@ -88,9 +89,8 @@ describe('sentences', () => {
   it('have no phrase that sounds translated', () => {
     // The tests of the specification quote its sentences.
     const isProse = (path: string) => !/^server\/test\/(?:vocabulary|specification\/)|^CHANGELOG/.test(path);
-    const paths = [...sources, ...documents, ...listFiles('docs/*.yaml', 'docs/generated/openapi.json')].filter(
-      isProse,
-    );
+    const others = listFiles('docs/*.yaml', 'docs/generated/openapi.json');
+    const paths = [...sources, ...clients, ...documents, ...others].filter(isProse);
     expect(paths.flatMap((path) => findStilted(path, readFileSync(join(root, path), 'utf8')))).toEqual([]);
   });
 

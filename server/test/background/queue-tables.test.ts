@@ -27,13 +27,13 @@ it.each(tables)('%s is vacuumed after few dead rows, with its indexes and withou
 
 it('an export is named as the holder of its snapshot', async () => {
   const workspace = await world.workspace(await world.person('owner@example.com'));
-  const seen: string[] = [];
-  const destination = new Writable({
-    async write(_chunk, _encoding, done) {
-      seen.push(...(await listSnapshotHolders(world.db)).map(({ holder }) => holder));
-      done();
-    },
+  const exporting = await world.db.transaction().execute(async (locked) => {
+    await sql`lock table folders in access exclusive mode`.execute(locked); // keeps the export in its snapshot
+    const destination = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const exporting = writeExport({ db, workspaceId: workspace, tables: createArchiveTables() }, destination);
+    const listHolders = async () => (await listSnapshotHolders(world.db)).map(({ holder }) => holder);
+    await expect.poll(listHolders).toContain('export');
+    return { exporting };
   });
-  await writeExport(db, workspace, createArchiveTables(), destination, new Date());
-  expect(new Set(seen)).toContain('export');
+  await exporting.exporting;
 });

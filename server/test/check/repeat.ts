@@ -13,7 +13,7 @@ const repeatable = [
   'server/src/features/coding-sessions/turn/{limits,recovery,turn}.test.ts',
   'server/src/features/workflows/runs/**',
   'server/test/e2e/{ads-report,agents,backup,browser-session,browser-tests,builder,builder-page,building,coding-crashes}.test.ts',
-  'server/test/e2e/{coding-guide,events-guide,first-hour,import,processes,publish-crashes,reload,scan-crashes,session-page}.test.ts',
+  'server/test/e2e/{coding-guide,console-dev,events-guide,first-hour,import,processes,publish-crashes,reload,scan-crashes,session-page}.test.ts',
   'server/test/e2e/{starter,tracking,webhooks,workflow-crashes,workflows-guide}.test.ts',
 ];
 const drawsCases = /fast-check|support\/(cases|rule-agreement|rule-cases)\.ts/;

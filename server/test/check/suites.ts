@@ -33,8 +33,18 @@ export const suites: readonly Suite[] = [
   },
   {
     name: 'client',
-    judges: ['client', 'docs/generated/openapi.json', 'docs/guides/client-for-programs.md', 'server/describe'],
-    tests: ['client/sdk/test/{guide,live,operations,types}.test.ts'],
+    judges: [
+      'client',
+      'docs/generated/openapi.json',
+      'docs/guides/client-for-programs.md',
+      'docs/guides/plinthctl.md',
+      'server/describe',
+    ],
+    tests: [
+      'client/sdk/test/{code-samples,guide,live,operations,package,runtimes,types}.test.ts',
+      'client/cli/test/*.test.ts',
+      'server/test/e2e/plinthctl-guide.test.ts',
+    ],
   },
   {
     name: 'coding sessions',
@@ -57,6 +67,20 @@ export const suites: readonly Suite[] = [
     name: 'command sandbox',
     judges: ['server/src/features/coding-sessions/work', 'server/src/gateways/command-sandbox', 'server/src/kit/git'],
     tests: ['server/src/gateways/command-sandbox/*.test.ts', 'server/test/e2e/hostile-repositories.test.ts'],
+  },
+  {
+    name: 'console',
+    judges: [
+      'client/sdk/src',
+      'console',
+      'docs/guides/console.md',
+      'server/src/commands/dev',
+      'server/src/features/apps/revisions',
+      'server/src/features/builder',
+      'server/src/features/console',
+      'server/src/features/publishing/previews',
+    ],
+    tests: ['console/test/{guide,screens}.test.ts', 'server/test/e2e/console-dev.test.ts'],
   },
   {
     name: 'crashes',
@@ -103,17 +127,19 @@ export const suites: readonly Suite[] = [
   {
     name: 'operation',
     judges: [
+      'deploy/systemd',
       'docs/operate',
       'server/plinth.js',
       'server/src/commands',
       'server/src/config',
       'server/src/config.ts',
       'server/src/features/workspaces',
+      'server/src/kit/unprivileged.ts',
       'server/src/main.ts',
     ],
     tests: [
       'server/test/background/database-roles.test.ts',
-      'server/test/e2e/{backup,command-line,doctor,doctor-model,doctor-secrets,import,production,reload}.test.ts',
+      'server/test/e2e/{backup,command-line,doctor,doctor-model,doctor-secrets,import,production,reload,strangers-worker}.test.ts',
     ],
   },
   {
@@ -132,7 +158,7 @@ export const suites: readonly Suite[] = [
     ],
     tests: [
       'sandbox/src/pages/pages.test.ts',
-      'server/test/e2e/{building,connectors,invitation,pages,published-apps,reference,runtime-client,sibling-domain}.test.ts',
+      'server/test/e2e/{building,connectors,invitation,pages,previews,published-apps,reference,runtime-client,sibling-domain}.test.ts',
     ],
   },
   {

@@ -344,7 +344,7 @@ function pathsOf(route: Route): fc.Arbitrary<string> {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 /** These streams have no end of their own, so they are asked to continue after an event that never was. */
-const isEndless = ({ name }: Route): boolean => name === 'followChat';
+const isEndless = ({ name }: Route): boolean => /^(followChat|stream(Agent|App)Deliveries)$/.test(name);
 
 const requestsOf = (route: Route, as: string): fc.Arbitrary<{ path: string; sent: CallOptions }> =>
   fc.record({

@@ -45,7 +45,7 @@ function change(body: Json, [key, ...rest]: Path, value: unknown): Json {
 }
 
 const bodies = routes.flatMap((route) => {
-  const described = document.paths[route.path][route.method.toLowerCase()].requestBody?.content['application/json'];
+  const described = document.paths[route.path]?.[route.method.toLowerCase()].requestBody?.content['application/json'];
   // A schema document is not a list of fields, and its parser treats null as a value. Events are validated one by one,
   // and a faulty event does not make the request invalid.
   if (described === undefined || ['putEntitySchema', 'trackEvents'].includes(route.name)) return [];

@@ -292,12 +292,12 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('is at most 3,050 bytes per operation, and 430 compressed; entities and codes add at most 15,000 and 8,000', () => {
+  it('is at most 3,050 bytes per operation, and 430 compressed; entities and codes add at most 15,000 and 8,200', () => {
     const text = JSON.stringify(document);
     const grammar = JSON.stringify(grammarSchemas).length;
     const codes = JSON.stringify(document.components['x-problem-codes']).length;
     expect(grammar).toBeLessThan(15_000);
-    expect(codes).toBeLessThan(8_000);
+    expect(codes).toBeLessThan(8_200);
     expect((text.length - grammar - codes) / operations.length).toBeLessThan(3_050);
     expect(gzipSync(text).length / operations.length).toBeLessThan(430);
   });

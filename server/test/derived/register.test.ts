@@ -83,6 +83,10 @@ describe.each(routes.map((route) => [route.name, route] as const))('%s', (name, 
     expect(route.bytes?.[0]?.group ?? null).toBe(entry?.bytes);
   });
 
+  it('is refused at the storage quota where the register says so', () => {
+    expect(route.stores !== undefined).toBe(entry?.isRefusedAtQuota);
+  });
+
   it('honours Idempotency-Key where the register says so', () => {
     expect(route.idempotency ?? 'none').toBe(entry?.idempotency);
   });

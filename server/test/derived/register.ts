@@ -27,6 +27,8 @@ export interface Registered {
   readonly limit: string;
   /** The byte budget, or null if there is none. */
   readonly bytes: string | null;
+  /** Whether the operation is refused if the workspace's storage quota is full. */
+  readonly isRefusedAtQuota: boolean;
   readonly idempotency: 'none' | 'optional' | 'required';
   readonly repeat: 'safe' | 'key' | 'look';
   /** The lowest plan that includes the operation, or null if every plan does. */
@@ -68,6 +70,7 @@ const Entry = z.strictObject({
   role: z.enum(roles),
   limit: z.union([z.literal('none'), z.string().regex(limitForm)]),
   bytes: z.enum(['bulk_bytes', 'file_bytes', 'export_bytes']).optional(),
+  storage: z.literal('refused at the quota').optional(),
   idempotency: z.enum(['none', 'optional', 'required']),
   repeat: z.enum(['safe', 'key', 'look']),
   plan: z.enum(['builder', 'pro', 'business', 'enterprise']).optional(),
@@ -83,7 +86,7 @@ export const register: readonly Registered[] = Object.values(Register.parse(pars
 );
 
 function registered(name: string, entry: z.infer<typeof Entry>) {
-  const { route, credentials, role, limit, bytes, idempotency, repeat, plan } = entry;
+  const { route, credentials, role, limit, bytes, storage, idempotency, repeat, plan } = entry;
   const [method = '', path = ''] = route.split(' ');
   const accepted: readonly string[] = credentials === 'open' ? [] : credentials;
   const scope = accepted.find((one) => one.startsWith('workspace_key:'))?.slice('workspace_key:'.length);
@@ -105,6 +108,7 @@ function registered(name: string, entry: z.infer<typeof Entry>) {
     role,
     limit,
     bytes: bytes ?? null,
+    isRefusedAtQuota: storage !== undefined,
     idempotency,
     repeat,
     plan: plan ?? null,

@@ -24,6 +24,19 @@ export interface Outside {
   readonly receiver: string;
 }
 
+/**
+ * Operations that are refused at the storage quota if they store more, which these requests do not: a record that keeps
+ * its size, a new name, the first export.
+ */
+export const storesNothingMore: readonly string[] = [
+  'restoreRecord',
+  'startExport',
+  'updateRecord',
+  'updateRecords',
+  'updateWorkflow',
+  'upsertRecords',
+];
+
 const definition = {
   document: { dsl: '1.0.0', namespace: 'app', name: 'welcome', version: '1.0.0' },
   do: [{ note: { set: { seen: true } } }],
@@ -86,16 +99,21 @@ export async function createRepeatCases(
     const { id } = await send('POST', `${base}/webhooks`, { target_url, events: [event] });
     return `${base}/webhooks/${id}`;
   };
-  /** A webhook with a delivery that has failed. */
-  const newDelivery = async (base: string, event: string) => {
-    const path = await newWebhook(base, event);
+  const newPullWebhook = async (base: string, event: string) => {
+    const { id } = await send('POST', `${base}/webhooks`, { mode: 'pull', events: [event] });
+    return `${base}/webhooks/${id}`;
+  };
+  /** A webhook with a delivery that has failed, or that waits for its reader. */
+  const newDelivery = async (base: string, event: string, mode: 'push' | 'pull' = 'push') => {
+    const path = await (mode === 'push' ? newWebhook : newPullWebhook)(base, event);
+    const status = mode === 'push' ? 'failed' : 'pending';
     const [webhook_id, id, event_id] = [path.split('/').at(-1) as string, newId(), newId()];
     await sql`insert into webhook_bodies (workspace_id, event_id, body) values (${workspace}, ${event_id}, '{}')`.execute(
       world.db,
     );
     await sql`insert into webhook_deliveries (id, workspace_id, webhook_id, event_id, event_type, sequence, status,
         attempts, created_date, due_at, concurrency_key)
-      values (${id}, ${workspace}, ${webhook_id}, ${event_id}, ${event}, 1, 'failed', '[]', now(), null, ${webhook_id})`.execute(
+      values (${id}, ${workspace}, ${webhook_id}, ${event_id}, ${event}, 1, ${status}, '[]', now(), null, ${webhook_id})`.execute(
       world.db,
     );
     return { path, id };
@@ -466,6 +484,12 @@ export async function createRepeatCases(
     putAppFile: async () => ({ path: `${await pathOf()}/files/content?path=a.js`, as, body: { content: '1' } }),
     deleteAppFile: async () => ({ path: `${await appWithFiles()}/files/content?path=dist/index.html`, as }),
     syncAppFiles: async () => ({ path: `${await pathOf()}/files`, as, body: { files, delete_missing: true } }),
+    restoreRevision: async () => {
+      const path = await pathOf();
+      const { revision } = await send('PUT', `${path}/files/content?path=a.js`, { content: '1' });
+      await send('DELETE', `${path}/files/content?path=a.js`);
+      return { path: `${path}/revisions/${revision}/restore`, as, body: {} };
+    },
     putAppSecret: async () => ({ path: `${await pathOf()}/secrets/API_KEY`, as, body: { value: 'a secret value' } }),
     deleteAppSecret: async () => {
       const path = `${await pathOf()}/secrets/API_KEY`;
@@ -474,6 +498,11 @@ export async function createRepeatCases(
     },
     publishApp: async () => ({ path: `${await appWithFiles()}/deploy`, as, body: {} }),
     unpublishApp: async () => ({ path: `${await publishedApp()}/unpublish`, as }),
+    createPreview: async () => ({ path: `${await pathOf()}/previews`, as, body: {} }),
+    deletePreview: async () => {
+      const path = `${await pathOf()}/previews`;
+      return { path: `${path}/${(await send('POST', path, {})).id}`, as };
+    },
     setSecuritySettings: async () => ({
       path: `${await pathOf()}/security/settings`,
       as,
@@ -673,6 +702,16 @@ export async function createRepeatCases(
       const { path, id } = await appDelivery();
       return { path: `${path}/deliveries/${id}/redeliver`, as };
     },
+    ackAgentDeliveries: async () => ({
+      path: `${(await newDelivery(await newAgent(), 'message.created', 'pull')).path}/deliveries/ack`,
+      as,
+      body: { up_to_sequence: 1 },
+    }),
+    ackAppDeliveries: async () => ({
+      path: `${(await newDelivery(await pathOf(), 'entity.created', 'pull')).path}/deliveries/ack`,
+      as,
+      body: { up_to_sequence: 1 },
+    }),
     replayAgentWebhook: async () => ({ path: `${(await agentDelivery()).path}/replay`, as, body: {} }),
     replayAppWebhook: async () => ({ path: `${(await appDelivery()).path}/replay`, as, body: {} }),
 

@@ -47,6 +47,7 @@ const world = await startWorld({
       query: undefined,
       body: undefined,
       precheck: undefined,
+      stores: undefined,
       handle: () => failures[failure].handle(),
     })),
 });

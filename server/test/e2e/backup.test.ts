@@ -196,14 +196,31 @@ it('an installation is restored from its backup: credentials, audit chain, seale
   await expect(client.query('delete from audit_entries')).rejects.toThrow('permission denied for table audit_entries');
   await client.end();
 
+  const known = new pg.Client(urlOf(restoredName, runner));
+  await known.connect();
+
   // The audit log continues where it ended.
   await restored.start('worker', /"msg":"worker started"/);
   await send(api.url, 'POST', '/api/app-folders', { name: 'After the restore' });
   await expect.poll(() => verify(api.url)).toMatchObject({ valid: true, unsealed: 0, checked: noted.checked + 1 });
 
-  // Without the original keys, the data is useless.
-  expect((await call((await withOtherKeys.startApi()).url, 'GET', '/api/apps', { as })).status).toBe(401);
+  // No process starts without the original keys, until it is told that they are lost. What they protect is lost then.
+  const startWithout = async (other: typeof restored, settings: readonly string[]) => {
+    await expect(other.plinth('api')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        new RegExp(`${settings[0]} has another key with the id|${settings[0]} lacks the key`),
+      ),
+    });
+    const { rows } = await known.query('select setting, key_id from known_keys');
+    for (const { setting, key_id } of rows.filter((row) => settings.includes(row.setting)))
+      await other.plinth('keys', 'forget', setting, key_id);
+    return (await other.startApi()).url;
+  };
   const receivedBefore = endpoint.received.length;
-  expect((await test((await withOtherMasterKey.startApi()).url)).status).toBe(500);
+  expect((await test(await startWithout(withOtherMasterKey, ['MASTER_KEYS']))).status).toBe(500);
   expect(endpoint.received).toHaveLength(receivedBefore);
+  const withoutAny = await startWithout(withOtherKeys, ['MASTER_KEYS', 'TOKEN_PEPPERS']);
+  expect((await call(withoutAny, 'GET', '/api/apps', { as })).status).toBe(401);
+  await known.end();
 });

@@ -83,7 +83,9 @@ async function findSeriousFaults(page: Page): Promise<string[]> {
 
 /** Checks that axe finds no faults at all. */
 export const expectAccessible = async (page: Page, name: string): Promise<void> =>
-  expect((await findFaults(page)).map(describeFault), name).toEqual([]);
+  expect(await listFaults(page), name).toEqual([]);
+
+export const listFaults = async (page: Page): Promise<string[]> => (await findFaults(page)).map(describeFault);
 
 /** axe is evaluated through the debugger, because our pages' content security policy blocks other scripts. */
 async function findFaults(page: Page): Promise<axe.Result[]> {

@@ -149,7 +149,7 @@ describe('an app that is built by talking', () => {
   it('stays as it is if the model has nothing to play', async () => {
     const before = await manage('GET', `/api/apps/${id}`);
     const reply = await ask('A shop for shoes');
-    expect(reply.content).toContain('"a task list with owners"');
+    expect(reply.content).toContain('“A task list with owners”');
     expect((await manage('GET', `/api/apps/${id}`)).revision).toBe(before.revision);
   });
 });

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Boundary, Kill, Kind, Script } from '../../../drills/coding-faults/scripts.ts';
 import { runDrill } from '../../../drills/coding-faults.ts';
-import { randomFrom } from '../../../drills/lib/random.ts';
+import { randomFrom } from '../../../harness/random.ts';
 import { cloneTemplate } from '../support/template.ts';
 
 const script = (number: number, kind: Kind, kills: Script['kills'], launches = 1): Script => ({

@@ -14,22 +14,27 @@ interface RunningCommand {
   readonly log: string[];
 }
 
-/** `repository` is the folder that contains the code. `cwd` is the working directory, from which `.env` is read. */
+/**
+ * `repository` is the folder that contains the code. `cwd` is the working directory, from which `.env` is read. `node` is
+ * the command that runs Node.
+ */
 export function commandLine(
   settings: Readonly<Record<string, string>>,
   repository = fileURLToPath(new URL('../../..', import.meta.url)),
   cwd = '/',
+  node: readonly [string, ...string[]] = [process.execPath],
 ) {
+  const [program, ...nodeArgs] = node;
   const main = join(repository, 'server/plinth.js');
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const redisPrefix = `e2e:${randomBytes(6).toString('hex')}:`;
-  const environment = { REDIS_PREFIX: redisPrefix, PORT: '0', PATH, NODE_COMPILE_CACHE, ...settings };
+  const environment = { REDIS_PREFIX: redisPrefix, PORT: '0', CONSOLE: 'off', PATH, NODE_COMPILE_CACHE, ...settings };
   const children: ChildProcess[] = [];
   afterAll(() => {
     for (const child of children) child.kill('SIGKILL');
   });
 
-  const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd });
+  const plinth = (...args: string[]) => run(program, [...nodeArgs, main, ...args], { env: environment, cwd });
 
   /** Starts a long-running command and waits until its log matches. */
   async function startCommand(command: string, readyPattern: RegExp, ...args: string[]): Promise<RunningCommand> {
@@ -44,7 +49,7 @@ export function commandLine(
    * Returns undefined for a worker that lost its slot because the machine was too busy. A supervisor would restart it.
    */
   async function startOnce(command: string, readyPattern: RegExp, ...args: string[]) {
-    const child = spawn(process.execPath, [main, command, ...args], {
+    const child = spawn(program, [...nodeArgs, main, command, ...args], {
       env: environment,
       cwd,
       stdio: ['ignore', 'pipe', 'inherit'],

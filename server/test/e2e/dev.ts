@@ -1,6 +1,6 @@
 // Runs a guide as a reader would, against the processes that `npm run dev` starts, in a temporary folder. The
 // server, the worker and the sandbox are real processes.
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +23,7 @@ export async function startDevelopment() {
     MIGRATE_DATABASE_URL: database.ownerUrl,
     PORT: port,
     BASE_URL: baseUrl,
+    CONSOLE: 'on',
   };
   const command = commandLine(settings, repository, folder);
   afterAll(async () => {
@@ -36,9 +37,15 @@ export async function startDevelopment() {
   };
   const first = await start();
   await symlink(join(repository, 'docs'), join(folder, 'docs')); // the guide's reader is in the clone's folder
-  /** Opens a shell for a guide. Only the variables that `npm run dev` prints are set in it. */
+  const programs = join(folder, 'bin');
+  await mkdir(programs);
+  const plinthctl = `#!/bin/sh\nexec "${process.execPath}" "${join(repository, 'client/cli/src/main.ts')}" "$@"\n`;
+  await writeFile(join(programs, 'plinthctl'), plinthctl, { mode: 0o755 });
+  /** Opens a shell for a guide. Only the variables that `npm run dev` prints are set in it, and the reader's folders. */
   const newGuide = () => {
     const guide = new Guide(folder);
+    guide.export('PATH', `${programs}:$PATH`);
+    guide.export('XDG_CONFIG_HOME', join(folder, 'config'));
     for (const [, name = '', value = ''] of first.banner.matchAll(/^ {2}export (\w+)=(.+)$/gm))
       guide.export(name, value);
     return guide;

@@ -70,14 +70,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+const keys = newKeys();
 const minimal: Record<string, string> = {
-  ...newKeys(),
+  ...keys,
   DATABASE_URL: database.url,
   STORAGE_FOLDER: join(folder, 'files'),
   COMMAND_SANDBOX_BWRAP: 'off',
 };
 const everything = {
-  ...newKeys(),
+  ...keys,
   DATABASE_URL: database.url,
   MIGRATE_DATABASE_URL: database.ownerUrl,
   REDIS_URL: `redis://:redis-password@127.0.0.1:${redis.port}`,

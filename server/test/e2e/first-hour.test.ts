@@ -1,8 +1,10 @@
 // Runs docs/guides/first-hour.md, README.md and docs/guides/building-apps-by-chat.md as a reader would: every command in
 // bash, against the processes that `npm run dev` starts.
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { Guide, readBlocks, readSteps } from '../support/guide.ts';
@@ -24,6 +26,17 @@ describe('docs/guides/first-hour.md', () => {
 
 describe('README.md', () => {
   it.each(readSteps(readme))('line $line: the command prints what the page says', (step) => guide.run(step));
+});
+
+describe('the program in README.md', () => {
+  it('creates an app', async () => {
+    const program = readBlocks(readme).find(({ language }) => language === 'ts')?.text ?? '';
+    const file = join(folder, 'program.ts');
+    await writeFile(file, program.replace('./client/', `${repository}/client/`).concat('console.log(id, name);\n'));
+    const env = { ...process.env, PLINTH: baseUrl, TOKEN: token };
+    const { stdout } = await promisify(execFile)(process.execPath, [file], { env });
+    expect(stdout).toMatch(/^[0-9a-f-]{36} Our tasks\n$/);
+  });
 });
 
 describe('docs/guides/building-apps-by-chat.md', () => {

@@ -43,7 +43,8 @@ export async function startInstallation(settings: Readonly<Record<string, string
     'Ours',
   );
   const owner = bootstrapped.stdout.trim();
-  await Promise.all([startApi(), start('worker', /"msg":"worker started"/)]);
+  const startWorker = () => start('worker', /"msg":"worker started"/);
+  const [api, worker] = await Promise.all([startApi(), startWorker()]);
   afterAll(async () => {
     await mail.close();
     await database.drop();
@@ -84,5 +85,5 @@ export async function startInstallation(settings: Readonly<Record<string, string
     expect(used.status, used.text).toBe(200);
   }
 
-  return { url, mail, manage, publish, linkTo, addUser };
+  return { url, mail, api, worker, plinth, startApi, startWorker, manage, publish, linkTo, addUser };
 }

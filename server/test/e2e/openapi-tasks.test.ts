@@ -20,6 +20,7 @@ const tasks: readonly Task[] = [
   { task: 'Share an app with somebody outside the workspace', operation: 'putAppShare' },
   { task: 'Store the API key of a payment service as a secret of an app', operation: 'putAppSecret' },
   { task: 'Upload the source files of an app', operation: 'syncAppFiles' },
+  { task: 'Restore an earlier revision of an app', operation: 'restoreRevision' },
   { task: 'Let a user of an app sign in, with a token for its data', operation: 'createAppUserToken' },
   { task: 'Create an entity Task whose owner alone may change it', operation: 'putEntitySchema' },
   { task: 'Add an order to the records of an entity', operation: 'createRecord' },

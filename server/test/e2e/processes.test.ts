@@ -106,7 +106,7 @@ it('a worker seals the audit log soon and exits on SIGTERM', async () => {
   const worker = await start('worker', /"msg":"worker started"/);
   await at(a, 'POST', '/api/app-folders', { body: { name: 'Audited' } });
   await expect
-    .poll(async () => (await at(a, 'GET', '/api/workspace/audit-log/verify')).body, { timeout: 20_000 })
+    .poll(async () => (await at(a, 'GET', '/api/workspace/audit-log/verify')).body)
     .toMatchObject({ valid: true, unsealed: 0 });
   const exited = once(worker.child, 'exit');
   worker.child.kill('SIGTERM');

@@ -1,14 +1,14 @@
 // Tests a production installation: a copy of the repository with the packages that `npm ci --omit=dev` would install,
 // run by a Node executable given by its path.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
-import { copyRepository, repository } from '../support/copy.ts';
+import { copyPackages, copyRepository, repository } from '../support/copy.ts';
 import { createEmptyDatabase } from '../support/template.ts';
 import { commandLine } from './command.ts';
 
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 it('without development dependencies, Plinth migrates, serves and works', async () => {
   await copyRepository(folder, ['package.json', 'package-lock.json', '.npmrc', 'server', 'sandbox']);
-  await copyPackages();
+  await copyPackages(folder);
   for (const development of ['node', '.bin/node', 'vitest', 'smtp-server'])
     expect(existsSync(join(folder, 'node_modules', development)), development).toBe(false);
   expect((await plinth('migrate')).stdout).toContain('applied 0001_access.sql');
@@ -51,14 +51,3 @@ it.each(['20.20.2', '24.6.0'])('Node %s is refused with the version that is need
     stderr: expect.stringContaining(`Plinth needs Node 24.7 or newer. This is Node ${version} (`),
   });
 });
-
-/** Copies the packages that the lock file does not mark as development packages. npm would take almost a minute. */
-async function copyPackages(): Promise<void> {
-  const { packages } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8'));
-  const paths = Object.entries<{ dev?: true; devOptional?: true }>(packages)
-    .filter(([path, { dev, devOptional }]) => path.includes('node_modules/') && !dev && !devOptional)
-    .map(([path]) => path)
-    .filter((path) => existsSync(join(repository, path))); // packages for other platforms are absent
-  const copy = (...flags: string[]) => run('cp', ['-a', ...flags, '--parents', ...paths, folder], { cwd: repository });
-  await copy('--link').catch(() => copy()); // hard links do not work across file systems
-}

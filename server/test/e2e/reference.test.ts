@@ -51,6 +51,24 @@ describe('the reference page', () => {
     });
   });
 
+  it('shows the call with the client, with plinthctl and with curl', async () => {
+    await open('reference-samples', desktop, async (page) => {
+      await page.getByText('Apps', { exact: true }).first().click();
+      await page.getByText('Create an app').first().click();
+      const shows = (text: string) =>
+        page.locator('pre', { hasText: text }).filter({ visible: true }).first().waitFor();
+      const choose = async (chosen: string, label: string) => {
+        await page.getByRole('button', { name: chosen, exact: true }).filter({ visible: true }).first().click();
+        await page.getByRole('option', { name: label, exact: true }).first().click();
+      };
+      await shows('plinth.createApp(');
+      await choose('Client', 'plinthctl');
+      await shows('plinthctl call createApp');
+      await choose('plinthctl', 'curl');
+      await shows(`curl ${world.config.BASE_URL}/api/apps`);
+    });
+  });
+
   it('finds an operation by its words', async () => {
     await open('reference-search', desktop, async (page) => {
       await page.getByText('Search').filter({ visible: true }).first().click();

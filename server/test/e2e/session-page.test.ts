@@ -129,7 +129,7 @@ async function signInOnPage(page: Page) {
   await button(page, 'Sign in').click();
   const form = page.locator('#sign-in');
   const read = async () => ((await form.isVisible()) ? form.locator('.error').innerText() : 'signed in');
-  await expect.poll(read, { timeout: 30_000 }).toBe('signed in');
+  await expect.poll(read).toBe('signed in');
 }
 
 /** Keeps the page from following the session, as a broken connection would. */

@@ -79,7 +79,10 @@ describe('the starter', () => {
       await enter(page, 'E-mail address', 'nora@customers.example');
       await enter(page, 'Password', password);
       await press(page, 'Create account');
-      await see(page, 'Check your e-mail');
+      await heading(page, 'Check your e-mail');
+      await see(page, 'A mail should reach nora@customers.example in a few minutes.');
+      expect(await page.getByRole('textbox').count()).toBe(0);
+      await expectAccessible(page, 'sent');
       await page.goto(await linkTo('nora@customers.example'));
       await heading(page, 'Welcome, Nora New');
       expect(page.url()).toBe(app.url);
@@ -105,7 +108,7 @@ describe('the starter', () => {
     await visit(app.url, async (page) => {
       await expect.poll(async () => [await page.reload(), await create(page).isVisible()][1]).toBe(true);
       await create(page).click();
-      await see(page, 'Use the e-mail address to which you were invited.');
+      await see(page, 'Use the e-mail address with which you were added to this app.');
       await expectAccessible(page, 'invited');
     });
     await manage('PATCH', settings, { sign_up: 'open' });
@@ -128,6 +131,7 @@ describe('the starter', () => {
       await press(page, 'Save and sign in');
       await heading(page, 'Welcome, Ann Archer');
       await press(page, 'Sign out');
+      await heading(page, 'Sign in');
       await page.goto(link);
       await see(page, 'This link has expired or was already used.');
     });

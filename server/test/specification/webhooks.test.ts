@@ -324,6 +324,7 @@ describe('Endpoints: PATCH /api/agents/{agent_id}/webhooks/{webhook_id}', () => 
     expect(secret ?? null).toBeNull();
     expect(answer).toEqual({
       id: webhook.id,
+      mode: 'push', // not part of the specification
       target_url: text,
       events: ['message.created'],
       description: 'Till',

@@ -12,8 +12,8 @@ import type { Db } from '../../src/tables.ts';
 export { createArchiveTables, importWorkspace } from '../../src/app/archives.ts';
 export { appendToChain, type EntryContent, type SealedEntry } from '../../src/features/audit/chain.ts';
 
-export const exportTo = (db: Db, workspaceId: string, file: string, now = new Date()) =>
-  writeExport(db, workspaceId, createArchiveTables(), createWriteStream(file), now);
+export const exportTo = (db: Db, workspaceId: string, file: string) =>
+  writeExport({ db, workspaceId, tables: createArchiveTables() }, createWriteStream(file));
 
 export interface Archive {
   readonly manifest: Record<string, unknown>;

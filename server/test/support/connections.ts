@@ -1,6 +1,7 @@
 // A World whose connectors use the sandbox, and connections that a person made there. Each has a real consent, a
 // real token exchange, and a row as the flow stores it.
 import { createHash, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterAll } from 'vitest';
 import { type AuthorizationServer, startAuthorizationServer } from '../../../sandbox/src/authorization-server.ts';
 import { clientSettingsOf, connectorsWithClient } from '../../src/config/connectors.ts';
@@ -9,6 +10,7 @@ import { findConnector } from '../../src/features/connectors/catalogue.ts';
 import { sealCredentials, sealTokens } from '../../src/features/connectors/sealed.ts';
 import { createTokens, planRefresh } from '../../src/features/connectors/tokens/index.ts';
 import { newId } from '../../src/kit/ids.ts';
+import { runDueRows } from './run-queue.ts';
 import { createTokenDeps } from './token-deps.ts';
 import { type Person, startWorld, type World, type WorldOptions } from './world.ts';
 
@@ -40,6 +42,8 @@ export interface ConnectorScene {
   connect(app: AppRow, type: string, scopes?: readonly string[]): Promise<string>;
   connectByKey(app: AppRow, type: string, config: object, credentials: Record<string, string>): Promise<string>;
   find(id: string): ReturnType<typeof findRow>;
+  /** Refreshes the tokens that are due, as a worker would. */
+  refreshDue(): Promise<void>;
   /** Runs a job as a worker would. Returns its result. */
   runJob(name: string): Promise<number>;
 }
@@ -114,6 +118,13 @@ export async function startConnectorScene(options: WorldOptions = {}): Promise<C
         seal: (id: string) => ({ credentials_sealed: sealCredentials(deps.secrets, id, credentials) }),
       }),
     find: (id) => findRow(world, id),
+    async refreshDue() {
+      // Queues use the time of the database, which does not run ahead.
+      const aheadMs = world.clock.aheadMs;
+      await sql`update connection_refreshes set due_at = due_at - ${aheadMs} * interval '1 ms'
+        where due_at <= now() + ${aheadMs} * interval '1 ms'`.execute(world.db);
+      for (const queue of tokens.queues) await runDueRows(world, queue);
+    },
     async runJob(name) {
       const job = tokens.jobs.find((each) => each.name === name);
       if (job === undefined) throw new Error(`no job ${name}`);

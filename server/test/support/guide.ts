@@ -1,4 +1,5 @@
-// Runs a guide: executes its `bash` blocks, and compares each block's output with the block that follows it.
+// Runs a guide: executes its `bash` blocks, and compares each block's output with the block that follows it. A `console`
+// block is a transcript: each line that begins with `$ ` is executed in a terminal, and the lines below are what it shows.
 //
 // A variable that is not set fails the step, and so does a command without output to compare that exits with another status than 0.
 // Output is compared word by word, except for parts that differ between two runs:
@@ -15,6 +16,8 @@ export interface Step {
   readonly line: number;
   readonly command: string;
   readonly answer: { readonly language: string; readonly text: string } | undefined;
+  /** Whether the command is executed in a terminal, which shows what is printed to stderr, too. */
+  readonly inTerminal?: true;
 }
 
 interface Block {
@@ -37,15 +40,29 @@ const answerLanguages: ReadonlySet<string> = new Set(['', 'http', 'json', 'text'
 
 export function readSteps(markdown: string): Step[] {
   const blocks = readBlocks(markdown);
-  return blocks.flatMap(({ line, language, text }, n) => {
+  return blocks.flatMap((block, n) => {
+    const { line, language, text } = block;
+    if (language === 'console') return readTranscript(block);
     if (language !== 'bash') return [];
     const next = blocks[n + 1];
     return [{ line, command: text, answer: next && answerLanguages.has(next.language) ? next : undefined }];
   });
 }
 
+function readTranscript({ line, text }: Block): Step[] {
+  const commands = text.matchAll(/^\$ (.*)\n((?:(?!\$ ).*\n)*)/gm);
+  return [...commands].map(({ index, 1: command = '', 2: shown = '' }) => ({
+    line: line + text.slice(0, index).split('\n').length - 1,
+    command,
+    answer: { language: '', text: shown },
+    inTerminal: true,
+  }));
+}
+
 /** Read-only commands are repeated until their output matches, because workers need a moment. */
-const onlyReads = (command: string): boolean => !/ (-d|-X|-T|--data\S*)\b/.test(command);
+const onlyReads = (command: string): boolean => !/ (-d|-X|-T|--data\S*)\b/.test(command) && !changes.test(command);
+const changes =
+  /plinthctl (call (?!get|list|export)|app (create|push|publish)|members invite|webhooks replay|workspace export|login)/;
 const usualPatienceMs = 45_000;
 
 export class Guide {
@@ -58,6 +75,9 @@ export class Guide {
   constructor(folder: string) {
     this.folder = folder;
   }
+
+  /** Called with what programs in a terminal show, while they run: for a reader who does something meanwhile. */
+  onShown: (text: string) => void = () => {};
 
   /** Sets a variable. The value is written as in bash, so it may use variables that were set before. */
   export(name: string, value: string): void {
@@ -75,17 +95,17 @@ export class Guide {
     this.failedLine = undefined;
   }
 
-  private async tryStep({ line, command, answer }: Step, patienceMs: number): Promise<void> {
+  private async tryStep({ line, command, answer, inTerminal }: Step, patienceMs: number): Promise<void> {
     const script = this.withValues(command);
     const deadline = Date.now() + (onlyReads(command) ? patienceMs : 0);
     for (;;) {
-      const { printed, status } = await this.execute(script);
+      const { printed, status } = await this.execute(script, inTerminal);
       const difference = answer === undefined ? this.differInStatus(status) : this.compare(answer, printed);
       if (difference === undefined) break;
       if (Date.now() > deadline) throw new Error(`line ${line}: ${difference}\n\n${script}\nprinted:\n${printed}`);
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    if (/^(export .*\s*)+$/.test(script)) this.exports += script;
+    if (/^((export|mkdir -p \S+ && cd) .*\s*)+$/.test(script)) this.exports += script;
   }
 
   /** Describes how the printed text differs from the guide's. Returns undefined if it does not. */
@@ -114,16 +134,21 @@ export class Guide {
     return script;
   }
 
-  private async execute(script: string): Promise<{ printed: string; status: number | string }> {
+  private async execute(script: string, inTerminal = false): Promise<{ printed: string; status: number | string }> {
     const options = { cwd: this.folder, timeout: 120_000 };
-    const { stdout, stderr, code } = await run('bash', ['-uc', `${this.exports}${script}`], options).then(
+    const bash = ['bash', '--norc', '-uc', `${this.exports}${script}`];
+    const [program = '', ...args] = inTerminal ? ['python3', '-c', openTerminal, ...bash] : bash;
+    const running = run(program, args, options);
+    if (inTerminal) running.child.stdout?.on('data', (text) => this.onShown(String(text)));
+    const { stdout, stderr, code } = await running.then(
       (result) => ({ ...result, code: 0 }),
       // A program may exit with a non-zero status, as a failed verification does. Its output is compared all the same.
       ({ stdout = '', stderr = '', code, signal }: Failure) => ({ stdout, stderr, code: code ?? signal ?? 'unknown' }),
     );
     const unset = /(\w+): unbound variable/.exec(stderr)?.[1];
     if (unset !== undefined) throw new Error(`the guide uses $${unset}, which is not set`);
-    return { printed: code === 0 ? stdout : `${stdout}${stderr}`, status: code };
+    const shown = stdout.replaceAll(erased, '').replaceAll('\r', '');
+    return { printed: code === 0 ? shown : `${shown}${stderr}`, status: code };
   }
 
   private differInStatus(status: number | string): string | undefined {
@@ -199,6 +224,14 @@ export class Guide {
 }
 
 const run = promisify(execFile);
+
+/** Runs a program in a pseudo-terminal, without colours. */
+const openTerminal = `import os, pty, sys
+os.environ['NO_COLOR'] = '1'
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))`;
+
+/** Progress, which is erased when it ends. */
+const erased = new RegExp(`[^\\n]*\\r${RegExp.escape('\u001b[K')}`, 'g');
 
 /** What `execFile` throws if the program ended with another status than 0, or was killed. */
 interface Failure {

@@ -12,6 +12,7 @@ export const ownTests: Readonly<Record<string, string>> = {
   'building-apps-by-chat.md': 'e2e/first-hour.test.ts',
   'coding-sessions.md': 'e2e/coding-guide.test.ts',
   'first-hour.md': 'e2e/first-hour.test.ts',
+  'plinthctl.md': 'e2e/plinthctl-guide.test.ts',
   'retries.md': 'retries.test.ts',
   'rules-by-example.md': 'rules-guide.test.ts',
   'seeing-what-people-do.md': 'e2e/events-guide.test.ts',

@@ -45,6 +45,8 @@ export interface Person {
 export interface WorldOptions {
   readonly environment?: Record<string, string>;
   readonly routes?: AppDeps['routes'];
+  /** The folder of a built console. By default, none is served. */
+  readonly consoleFolder?: string;
   /** The app's database, if it is not the World's own. */
   readonly databaseUrl?: string;
   /**
@@ -324,6 +326,7 @@ async function startWorldOn(database: TestDatabase, options: WorldOptions): Prom
       }
     },
     routes: options.routes,
+    consoleFolder: options.consoleFolder,
     adPlatform: options.adPlatform,
     assetWaitMs: options.assetWaitMs,
     adsTimes: options.adsTimes,
