@@ -4,7 +4,7 @@
 const { join } = require('node:path');
 
 const tests = '\\.test\\.ts$';
-const programs = '^(server/src|sandbox|client/sdk/src|harness|bench|drills|tools)/';
+const programs = '^(server/src|sandbox|client/(sdk|cli)/src|console/src|harness|bench|drills|tools)/';
 const modules = '^server/src/(kit|core|gateways|features)/';
 const stores = ['^server/src/features/.+/store\\.ts$', '^server/src/features/.+/store/'];
 const wiring = ['^server/src/(app\\.ts|app/|openapi/)', '^server/src/commands/demo/'];
@@ -42,7 +42,7 @@ const levels = {
   connectors: ['store', 'tokens'],
   entities: ['rules', 'schemas', 'records', 'explain'],
   members: ['changes', 'invitations'],
-  publishing: ['serve', 'platform'],
+  publishing: ['serve', 'platform', 'previews'],
   security: ['secrets', 'code'],
   workflows: ['definition', 'store', 'runs', 'triggers', 'reads', 'analysis'],
 };
@@ -83,6 +83,15 @@ const rules = [
     comment: 'kit/ holds generic tools that know nothing of the product, so it imports nothing else in src.',
     from: { path: '^server/src/kit/' },
     to: { path: '^server/src/', pathNot: '^server/src/kit/' },
+  },
+  {
+    name: 'queues-apart',
+    comment: 'The queues can be taken out with the database, the clock and the workers, so they import nothing else.',
+    from: { path: '^server/src/kit/background/queues/', pathNot: tests },
+    to: {
+      path: '^server/src/',
+      pathNot: '^server/src/kit/(clock\\.ts$|db/|background/(queues/|workers/|error-text\\.ts$|gather\\.ts$))',
+    },
   },
   {
     name: 'core-uses-kit',
@@ -209,6 +218,57 @@ const rules = [
       'Programs install the client without the server, and it runs in browsers, so it imports only its own files.',
     from: { path: '^client/sdk/src/' },
     to: { path: '.', pathNot: '^client/sdk/src/' },
+  },
+  {
+    name: 'command-line-on-client',
+    comment:
+      'What plinthctl can do, every program can: it uses the client as others do. Its packages are installed or packed with it.',
+    from: { path: '^client/cli/src/' },
+    to: {
+      path: '.',
+      pathNot: [
+        '^client/cli/(src/|package\\.json$)',
+        '^client/sdk/src/((index|audit|webhooks)\\.ts|generated/describe\\.json)$',
+        '(^|/)node_modules/(commander|jq-wasm)/',
+      ],
+      dependencyTypesNot: ['core'],
+    },
+  },
+  {
+    name: 'console-uses-client',
+    comment: 'The console calls the API as any program can: through the client, which one file imports.',
+    from: { path: '^console/src/' },
+    to: { path: '^(server|sandbox|harness|bench|drills|tools|client)/', pathNot: '^client/sdk/src/index\\.ts$' },
+  },
+  {
+    name: 'console-client-once',
+    comment: 'Requests, retries and what is read again afterwards are decided in one place.',
+    from: { path: '^console/src/', pathNot: '^console/src/data/client\\.ts$' },
+    to: { path: '^client/sdk/src/' },
+  },
+  {
+    name: 'console-parts-in-ui',
+    comment: 'Screens use the components in ui/, which alone know the libraries they are made of.',
+    from: { path: '^console/src/', pathNot: '^console/src/(ui/|main\\.tsx$)' },
+    to: { path: '(^|/)node_modules/(@base-ui|marked)/' },
+  },
+  {
+    name: 'console-layers',
+    comment: 'ui/ and data/ know no screen, and no screen knows the frame around it.',
+    from: { path: '^console/src/(ui|data|features)/' },
+    to: { path: '^console/src/(shell/|routes\\.tsx$|main\\.tsx$)' },
+  },
+  {
+    name: 'console-features-below',
+    comment: 'A component that knows a screen can be used by that screen only.',
+    from: { path: '^console/src/(ui|data)/' },
+    to: { path: '^console/src/features/' },
+  },
+  {
+    name: 'console-features-apart',
+    comment: 'The screens of one area can change without those of another; shell/ and routes.tsx bring them together.',
+    from: { path: '^console/src/features/([^/]+)/' },
+    to: { path: '^console/src/features/', pathNot: '^console/src/features/$1/' },
   },
   {
     name: 'harness-below',

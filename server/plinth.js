@@ -13,4 +13,8 @@ if (major < requiredMajor || (major === requiredMajor && minor < requiredMinor))
   );
   process.exit(1);
 }
-await import('./src/main.ts');
+const [name, ...args] = process.argv.slice(2);
+// Supervisors run it every few seconds, and everything else takes half a second to load.
+if (name === 'health' && !args.includes('--help') && !args.includes('-h'))
+  await import('./src/commands/health.ts').then(({ health }) => health(args));
+else await import('./src/main.ts');
