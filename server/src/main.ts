@@ -15,6 +15,7 @@ import {
   keysUsage,
   migrateUsage,
   queuesUsage,
+  setupUsage,
   workspaceUsage,
 } from './commands/usages.ts';
 import { listMisspelledSettings } from './config.ts';
@@ -58,6 +59,12 @@ const commands: Readonly<Record<string, Command>> = {
     usage: healthUsage,
     description: 'ask the API on this machine, or a worker, whether it is alive; with --wait, until it is',
     run: async (args) => (await import('./commands/health.ts')).health(args),
+  },
+  setup: {
+    usage: setupUsage,
+    description:
+      'write the settings, keys and passwords of a new installation into a folder: with a compose file, or for services of this machine',
+    run: async (args) => (await import('./commands/setup.ts')).setup(args),
   },
   doctor: {
     usage: doctorUsage,

@@ -1,12 +1,17 @@
 // `plinth bootstrap`, which creates the first user (an operator), their workspace and a full-access token.
+import pg from 'pg';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { isInitialised } from '../core/identity/accounts.ts';
 import { insertCredential, insertUser, insertWorkspace } from '../core/identity/users.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
+import { classifyFailure, isRefusal } from '../kit/db/failures.ts';
+import { listPendingMigrations, readMigrations } from '../kit/db/migrate.ts';
+import { migrationsFolder } from '../release.ts';
 import type { Db, Tables } from '../tables.ts';
 import { parseArguments, UsageError } from './arguments.ts';
 import { refuseFaults } from './failures.ts';
 import { recognizeKeys } from './known-keys.ts';
+import { toWaitMs, untilPossible } from './patience.ts';
 import { bootstrapUsage } from './usages.ts';
 
 export interface FirstUser {
@@ -18,10 +23,12 @@ export interface FirstUser {
 
 export async function bootstrap(args: string[]): Promise<void> {
   const text = { type: 'string' } as const;
-  const options = { email: text, name: text, workspace: text };
-  const { email, name, workspace } = parseArguments(args, { usage: bootstrapUsage, options }).values;
+  const options = { email: text, name: text, workspace: text, wait: { ...text, default: '0' } } as const;
+  const { email, name, workspace, wait } = parseArguments(args, { usage: bootstrapUsage, options }).values;
   if (!email || !name || !workspace) throw new UsageError(bootstrapUsage);
+  const waitMs = toWaitMs(wait, bootstrapUsage);
   const config = readConfig();
+  await untilPossible(waitMs, isNotYetMigrated, () => requireMigrated(config.DATABASE_URL));
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {
     if (await isInitialised(db))
@@ -32,6 +39,29 @@ export async function bootstrap(args: string[]): Promise<void> {
     console.log(await createFirstUser(db, config, { email, name, workspace }));
   } finally {
     await close();
+  }
+}
+
+class NotMigrated extends ConfigError {
+  constructor(pending: number) {
+    super(
+      `The database doesn't have this release's tables (${pending} migrations are pending). Run: npm run plinth -- migrate`,
+    );
+  }
+}
+
+/** While PostgreSQL starts for the first time, the role and the database do not exist yet either. */
+const isNotYetMigrated = (error: unknown): boolean =>
+  error instanceof NotMigrated || classifyFailure(error) !== undefined || isRefusal(error);
+
+async function requireMigrated(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const pending = await listPendingMigrations(client, await readMigrations(migrationsFolder));
+    if (pending.length > 0) throw new NotMigrated(pending.length);
+  } finally {
+    await client.end();
   }
 }
 

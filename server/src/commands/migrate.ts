@@ -1,7 +1,6 @@
 // `plinth migrate`, which applies pending migrations, grants the run role its rights and loads the bundled
 // locations. It can safely be run repeatedly, and on several machines at the same time. With `--status` or `--dry-run`
 // it changes nothing.
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { classifyFailure } from '../kit/db/failures.ts';
@@ -16,6 +15,7 @@ import {
 import { migrationsFolder } from '../release.ts';
 import { parseArguments, UsageError } from './arguments.ts';
 import { explainFailure, refuseFaults } from './failures.ts';
+import { toWaitMs, untilPossible } from './patience.ts';
 import { grantRunRole } from './run-role.ts';
 import { inspectServer } from './start-checks.ts';
 import { migrateUsage } from './usages.ts';
@@ -30,10 +30,11 @@ const options = {
 
 export async function migrateDatabase(args: string[]): Promise<void> {
   const { wait, ...values } = parseArguments(args, { usage: migrateUsage, options }).values;
-  if (Object.keys(values).length > 1 || !/^\d{1,4}$/.test(wait)) throw new UsageError(migrateUsage);
+  if (Object.keys(values).length > 1) throw new UsageError(migrateUsage);
+  const waitMs = toWaitMs(wait, migrateUsage);
   const config = readConfig();
   try {
-    await requireSuitable(migrateUrl(config), Number(wait) * 1_000);
+    await requireSuitable(migrateUrl(config), waitMs);
     if (values.status) await printStatus(migrateUrl(config));
     else if (values['dry-run']) await printPending(migrateUrl(config));
     else {
@@ -46,21 +47,13 @@ export async function migrateDatabase(args: string[]): Promise<void> {
   }
 }
 
-const retryMs = 500;
-
 /** Waits until the server accepts connections, which takes a while if it was started just before. */
-async function requireSuitable(url: string, waitMs: number): Promise<void> {
-  const until = performance.now() + waitMs;
-  for (;;) {
-    try {
-      refuseFaults((await withClient(url, inspectServer)).faults);
-      return;
-    } catch (error) {
-      if (classifyFailure(error) === undefined || performance.now() > until) throw error;
-      await sleep(retryMs);
-    }
-  }
-}
+const requireSuitable = (url: string, waitMs: number): Promise<void> =>
+  untilPossible(
+    waitMs,
+    (error) => classifyFailure(error) !== undefined,
+    async () => refuseFaults((await withClient(url, inspectServer)).faults),
+  );
 
 const printNames = (what: string, names: readonly string[]): void =>
   console.log(names.length > 0 ? `${what} ${names.join(', ')}` : 'no pending migrations');

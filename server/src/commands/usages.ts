@@ -3,7 +3,8 @@
 export const migrateUsage = 'migrate [--status | --dry-run | --skip-locations] [--wait SECONDS]';
 export const adsUsage = 'ads report';
 export const geoUsage = 'geo import FILE';
-export const bootstrapUsage = 'bootstrap --email EMAIL --name NAME --workspace NAME';
+export const bootstrapUsage = 'bootstrap --email EMAIL --name NAME --workspace NAME [--wait SECONDS]';
+export const setupUsage = 'setup FOLDER [--base-url URL] [--apps-domain DOMAIN] [--systemd [--create-database]]';
 export const importUsage = 'import ARCHIVE [--keep-plan] [--skip-audit-log] [--any-size]';
 export const workspaceUsage = 'workspace restore --id ID';
 export const queuesUsage = `queues list [--json]

@@ -36,6 +36,11 @@ export const isCancelled = (error: unknown): boolean => isLockOrStatementTimeout
 /** Whether a row with the same key already exists. The transaction has failed, so nothing was changed. */
 export const isUniqueViolation = (error: unknown): boolean => getCode(error) === uniqueViolation;
 
+const refusals = new Set(['28000', '28P01', '3D000', '42501']);
+
+/** Whether the role, its password, the database or a right of the role is not there. */
+export const isRefusal = (error: unknown): boolean => refusals.has(getCode(error) ?? '');
+
 /**
  * - `not_started`: nothing was changed.
  * - `connection_lost`: the commit may or may not have happened.
