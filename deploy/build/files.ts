@@ -15,12 +15,19 @@ export async function settleFiles(folder: string, time: Date): Promise<void> {
   }
 }
 
-const forDevelopers = /\.(d\.[cm]?ts|map)$|\/node_modules\/(@[^/]+\/)?[^/]+\/(docs?|examples?|tests?)\//;
+const forDevelopers =
+  /\.(d\.[cm]?ts|map|test\.[cm]?[jt]s)$|\/node_modules\/(@[^/]+\/)?[^/]+\/(docs?|examples?|tests?)\//;
 
 /** Removes what packages contain for editors, debuggers and their own tests, a third of their size. Nothing loads it. */
 export async function removeFromPackages(folder: string): Promise<void> {
   for (const path of await listFiles(folder))
     if (forDevelopers.test(path)) await rm(path, { recursive: true, force: true });
+}
+
+/** The size of all files, without what a file system adds. */
+export async function countBytes(folder: string): Promise<number> {
+  const files = await Promise.all((await listFiles(folder)).map((path) => lstat(path)));
+  return files.reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
 }
 
 /** Returns the SHA-256 of all names, modes and contents. */

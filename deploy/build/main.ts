@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { listChanges } from './commit.ts';
+import { packDeb } from './deb.ts';
 import { digestFile, digestTree } from './files.ts';
 import { buildImage, saveImage } from './image.ts';
 import { packTarball } from './tarball.ts';
@@ -10,6 +11,7 @@ import { buildTree, type Tree } from './tree.ts';
 /** Each packs a tree, and returns the path of the artifact. */
 const packers: Readonly<Record<string, (tree: Tree) => Promise<string>>> = {
   tarball: packTarball,
+  deb: packDeb,
   image: async (tree) => saveImage(await buildImage(tree, 'core'), tree),
   'image-browser': async (tree) => saveImage(await buildImage(tree, 'browser'), tree),
 };

@@ -6,7 +6,7 @@ import type { Commit } from './commit.ts';
 import { root } from './root.ts';
 import { run } from './run.ts';
 
-const options = ['--workspace=server', '--omit=dev', '--package-lock-only', '--sbom-format=cyclonedx'];
+const options = ['--workspace=server', '--include=dev', '--package-lock-only', '--sbom-format=cyclonedx'];
 
 export async function writeSbom(folder: string, release: { version: string; commit: Commit }): Promise<void> {
   const sbom = JSON.parse(await run('npm', ['sbom', ...options, '--sbom-type=application'], root));

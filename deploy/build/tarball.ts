@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import type { Tree } from './tree.ts';
 
-const level = 15;
+const level = 9;
 
 /** Writes the tarball beside the tree, and returns its path. */
 export async function packTarball({ folder, name }: Tree): Promise<string> {

@@ -1,4 +1,5 @@
-// `plinth bootstrap`, which creates the first user (an operator), their workspace and a full-access token.
+// `plinth bootstrap`, which creates the first user (an operator), their workspace and a full-access token. Prints the
+// token, and apart from it, where scripts don't read it, a link with which the user sets a password.
 import pg from 'pg';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { isInitialised } from '../core/identity/accounts.ts';
@@ -13,6 +14,7 @@ import { refuseFaults } from './failures.ts';
 import { recognizeKeys } from './known-keys.ts';
 import { toWaitMs, untilPossible } from './patience.ts';
 import { bootstrapUsage } from './usages.ts';
+import { createPrintedLink } from './user.ts';
 
 export interface FirstUser {
   readonly email: string;
@@ -36,7 +38,10 @@ export async function bootstrap(args: string[]): Promise<void> {
         'This installation already has users. `bootstrap` creates only the first user: invite others to a workspace. If nobody can sign in, print a link for an existing user: npm run plinth -- user reset --user EMAIL',
       );
     refuseFaults(await recognizeKeys(db, config, new Date()));
-    console.log(await createFirstUser(db, config, { email, name, workspace }));
+    const { token, userId } = await createFirstUser(db, config, { email, name, workspace });
+    const link = await transaction(db, (db) => createPrintedLink(db, config, userId, new Date()));
+    console.error(`To sign in, open this link and set a password: ${link}`);
+    console.log(token);
   } finally {
     await close();
   }
@@ -65,15 +70,21 @@ async function requireMigrated(url: string): Promise<void> {
   }
 }
 
-/** Returns the token's text, which is not stored and can't be shown again. */
-export function createFirstUser(db: Db, config: Config, first: FirstUser): Promise<string> {
+/** The token's text is not stored and can't be shown again. */
+export function createFirstUser(
+  db: Db,
+  config: Config,
+  first: FirstUser,
+): Promise<{ readonly token: string; readonly userId: string }> {
   const now = new Date();
   return transaction(db, async (db) => {
     const operator = { email: first.email, full_name: first.name, is_operator: true, email_verified: true };
     const user_id = await insertUser(db, operator, now);
     const plan = config.DEFAULT_PLAN;
     const workspace_id = await insertWorkspace(db, { name: first.workspace, plan, owner_id: user_id }, now);
-    return (await issueToken(db, config, { user_id, workspace_id, name: first.tokenName ?? 'first token' }, now)).token;
+    const name = first.tokenName ?? 'first token';
+    const { token } = await issueToken(db, config, { user_id, workspace_id, name }, now);
+    return { token, userId: user_id };
   });
 }
 

@@ -2,8 +2,7 @@
 // their code changes. Creates the keys, the database and the demo data if they are missing.
 import { clientSettingsOf, connectorsWithClient } from '../config/connectors.ts';
 import { type Config, ConfigError, readConfig, setSettings, settingText } from '../config.ts';
-import { auditService } from '../core/audit/audit.ts';
-import { createResetLink, isInitialised } from '../core/identity/accounts.ts';
+import { isInitialised } from '../core/identity/accounts.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
@@ -22,7 +21,7 @@ import { addMissingKeys, loadEnvFile } from './env-file.ts';
 import { formatDatabaseCommand } from './failures.ts';
 import { migrateAll, migrateUrl } from './migrate.ts';
 import { devUsage } from './usages.ts';
-import { resetPrinted } from './user.ts';
+import { createPrintedLink } from './user.ts';
 
 const tokenName = 'npm run dev';
 
@@ -146,7 +145,7 @@ const openDemoAccount = (config: Config): Promise<DemoAccount> =>
   withDatabase(config, async (db) => {
     const isNew = !(await isInitialised(db));
     const first = { email: 'demo@example.com', name: 'Demo Owner', workspace: 'Demo workspace', tokenName };
-    const firstToken = isNew ? await createFirstUser(db, config, first) : undefined;
+    const firstToken = isNew ? (await createFirstUser(db, config, first)).token : undefined;
     const owner = await db
       .selectFrom('memberships')
       .innerJoin('users', 'users.id', 'memberships.user_id')
@@ -162,11 +161,7 @@ const openDemoAccount = (config: Config): Promise<DemoAccount> =>
 
 async function createPasswordLink(db: Db, config: Config, userId: string, now: Date): Promise<string | undefined> {
   const password = await db.selectFrom('passwords').where('user_id', '=', userId).select('user_id').executeTakeFirst();
-  if (password !== undefined) return undefined;
-  return transaction(db, async (db) => {
-    await auditService(db, null, { type: resetPrinted, target: { kind: 'user', id: userId } }, now);
-    return createResetLink(db, config.TOKEN_PEPPERS[0], userId, config.BASE_URL, now);
-  });
+  return password === undefined ? transaction(db, (db) => createPrintedLink(db, config, userId, now)) : undefined;
 }
 
 async function withDatabase<T>(config: Config, use: (db: Db) => Promise<T>): Promise<T> {

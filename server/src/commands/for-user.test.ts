@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 const [first, second] = ['first@example.com', 'second@example.com'];
-const token = await createFirstUser(db, readConfig(settings), { email: first, name: 'First', workspace: 'Ours' });
+const { token } = await createFirstUser(db, readConfig(settings), { email: first, name: 'First', workspace: 'Ours' });
 await insertUser(db, { email: second, full_name: 'Second', email_verified: true }, new Date());
 
 const operators = async () =>

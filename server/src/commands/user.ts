@@ -1,15 +1,22 @@
 // `plinth user reset`, which prints a password reset link for installations without mail, `plinth user deactivate`
 // and `plinth user reactivate`.
-import { ConfigError } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
 import type { AuditType } from '../core/audit/types.ts';
 import { createResetLink } from '../core/identity/accounts.ts';
 import { deactivateUser, reactivateUser, revocationEntry } from '../core/identity/deactivation.ts';
 import { hasOtherOperator, lockOperators } from '../core/identity/operators.ts';
+import type { Db } from '../tables.ts';
 import { requireActive, runForUser } from './run-for-user.ts';
 
 /** The audit entry for a password link that is printed instead of mailed. */
-export const resetPrinted = 'auth.password_reset_printed' satisfies AuditType;
+const resetPrinted = 'auth.password_reset_printed' satisfies AuditType;
+
+/** Returns a link that sets a password, and notes it in the audit log. */
+export async function createPrintedLink(db: Db, config: Config, userId: string, now: Date): Promise<string> {
+  await auditService(db, null, { type: resetPrinted, target: { kind: 'user', id: userId } }, now);
+  return createResetLink(db, config.TOKEN_PEPPERS[0], userId, config.BASE_URL, now);
+}
 
 export const user = (args: string[]) =>
   runForUser(args, {
