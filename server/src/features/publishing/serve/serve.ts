@@ -6,7 +6,7 @@ import type { FailedLookups } from '../../../core/auth/request/failed-lookups.ts
 import { GateClosed } from '../../../kit/fair-gate.ts';
 import { createAddressReader, nameClient } from '../../../kit/http/connection/client-address.ts';
 import { pageHeaders, renderNotice } from '../../../kit/http/page/page.ts';
-import { hasUnreadBody } from '../../../kit/http/request/receive.ts';
+import { discardBody, hasUnreadBody } from '../../../kit/http/request/receive.ts';
 import { type Header, listSecurityHeaders } from '../../../kit/http/response/security-headers.ts';
 import type { OtherRequests } from '../../../kit/http/server.ts';
 import { Problem } from '../../../kit/problem.ts';
@@ -136,7 +136,7 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     operation: 'servePublishedFile',
     match: createTargetFinder(appsDomain),
     async answer(target, request, response, requestId) {
-      if (hasUnreadBody(request)) response.shouldKeepAlive = false; // the body is never read
+      if (hasUnreadBody(request) && !(await discardBody(request))) response.shouldKeepAlive = false;
       const isPreview = target.slug !== undefined && isPreviewLabel(target.slug);
       const headers = { ...always, ...(isPreview && ofPreviews), 'x-request-id': requestId };
       const visit = { request, response, headers, isPreview };
