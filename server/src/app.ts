@@ -1,10 +1,12 @@
 // Assembles the product. Read this file first. Each part has its own file in app/. The features and their dependencies
 // on one another are in app/features.ts.
+import type { Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { AppDeps } from './app/deps.ts';
 import { createFeatures } from './app/features.ts';
 import { openGateways } from './app/gateways.ts';
 import { openInfrastructure } from './app/infrastructure.ts';
+import { createInternalServer } from './app/internal-server.ts';
 import { createReadiness } from './app/readiness.ts';
 import { createApiServer } from './app/server.ts';
 import { toFeatureSettings, toSharedSettings } from './app/settings.ts';
@@ -29,6 +31,8 @@ export type { AppDeps } from './app/deps.ts';
 
 export interface App {
   readonly server: FastifyInstance;
+  /** Answers the proxy's questions. Listens only if there is a port for it. */
+  readonly internalServer: Server;
   readonly routes: readonly Route[];
   /** The queues and jobs that workers run. */
   readonly background: BackgroundWork;
@@ -73,7 +77,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     isStartChecked: deps.isStartChecked,
   });
 
-  const { features, publishedApps } = createFeatures(shared, toFeatureSettings(config, deps), {
+  const { features, publishedApps, checkHost } = createFeatures(shared, toFeatureSettings(config, deps), {
     listRoutes,
     listQueues,
     checkReadiness: readiness.check,
@@ -96,8 +100,10 @@ export function createApp(config: Config, deps: AppDeps): App {
     checkWorkers: readiness.checkWorkers,
     otherRequests: publishedApps,
   });
+  const internalServer = createInternalServer(checkHost);
   return {
     server,
+    internalServer,
     routes,
     background,
     publish: events.publish,
@@ -108,7 +114,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     counters: infrastructure.counters,
     close() {
       isDraining = true;
-      return shutDown({ server, features, gateways, infrastructure, shutdown });
+      return shutDown({ server, internalServer, features, gateways, infrastructure, shutdown });
     },
   };
 }

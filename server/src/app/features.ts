@@ -51,7 +51,7 @@ import type { Queue } from '../kit/background/queues/queue.ts';
 import type { Job } from '../kit/background/workers/schedule.ts';
 import { describeError } from '../kit/log.ts';
 import type { GaugeReading } from '../kit/metrics.ts';
-import { shareRecent } from '../kit/recent.ts';
+import { atMostOncePer, shareRecent } from '../kit/recent.ts';
 import { buildCodeSamples } from '../openapi/code-samples.ts';
 import { apiVersion, buildOpenApi } from '../openapi/document.ts';
 import { buildLlmsText } from '../openapi/llms.ts';
@@ -173,7 +173,7 @@ export function createFeatures(shared: Shared, settings: FeatureSettings, app: W
     installation({ ...settings.installation, ...describeApp(shared, settings, used, app) }),
     used.console,
   ];
-  return { features, publishedApps: used.publishing.server };
+  return { features, publishedApps: used.publishing.server, checkHost: used.publishing.checkHost };
 }
 
 /**
@@ -233,6 +233,9 @@ function createUsedFeatures(shared: Shared, settings: FeatureSettings, app: Whol
     platformFiles,
     onServeError: (error, requestId) =>
       log.error({ request_id: requestId, error: describeError(error) }, 'published file not served'),
+    onHostsUnreadable: atMostOncePer(60_000, (error: unknown) =>
+      log.warn({ error: describeError(error) }, 'hosts of apps could not be read for the proxy'),
+    ),
   });
   const agentFeature = agents({ ...shared, campaigns });
   const connectorFeature = connectors({

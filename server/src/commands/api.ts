@@ -1,5 +1,6 @@
 // `plinth api`, which serves requests until it receives a signal, and then finishes the requests in progress.
 
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type App, type AppDeps, createApp } from '../app.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
@@ -37,8 +38,20 @@ export async function serve(
     throw explainListenFailure(error, host, port, 'PORT');
   });
   log.info({ address }, 'listening');
+  await listenInternally(app, config, log);
   await printSetupToken(app, config, log);
   return app;
+}
+
+/** Never on the public port: the answers say which apps exist, and there is no limit on who may ask. */
+async function listenInternally({ internalServer }: App, config: Config, log: Log): Promise<void> {
+  const { INTERNAL_HOST: host, INTERNAL_PORT: port } = config;
+  if (port === undefined) return;
+  internalServer.listen(port, host);
+  await once(internalServer, 'listening').catch((error) => {
+    throw explainListenFailure(error, host, port, 'INTERNAL_PORT', 'INTERNAL_HOST');
+  });
+  log.info({ internal_address: internalServer.address() }, 'listening for the proxy');
 }
 
 function stopOnSignal(app: App, log: Log): void {

@@ -88,7 +88,13 @@ export function formatDatabaseCommand(program: 'createdb' | 'dropdb', url: strin
 }
 
 /** Explains why a process can't listen at its address. `setting` is the name of the port's setting. */
-export function explainListenFailure(error: unknown, host: string, port: number, setting: string): unknown {
+export function explainListenFailure(
+  error: unknown,
+  host: string,
+  port: number,
+  setting: string,
+  hostSetting = 'HOST',
+): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
     return new ConfigError(
@@ -97,6 +103,6 @@ export function explainListenFailure(error: unknown, host: string, port: number,
   if (code === 'EACCES')
     return new ConfigError(`This user is not allowed to listen on port ${port}. Set ${setting} to a port above 1023.`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new ConfigError(`${host} is not an address of this machine. Correct HOST.`);
+    return new ConfigError(`${host} is not an address of this machine. Correct ${hostSetting}.`);
   return error;
 }

@@ -19,6 +19,15 @@ import {
 export const apiSettings = {
   HOST: setting('IP address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', wholeNumber(0, 65_535)),
+  INTERNAL_HOST: setting(
+    'IP address the API listens on for `INTERNAL_PORT`. Only the proxy may reach it.',
+    '127.0.0.1',
+    text,
+  ),
+  INTERNAL_PORT: optional(
+    'Port on which the API tells a proxy which hosts it serves, before the proxy gets a certificate for one: `GET /internal/tls?domain=NAME`. If unset, it does not: docs/operate/proxy.md#certificates-on-demand.',
+    wholeNumber(0, 65_535),
+  ),
   BASE_URL: setting(
     'Public URL of the API, used in links and as the origin of browser sessions. With `https:`, session cookies are `Secure`, and browsers are told to use only https. If unset, it is `http://127.0.0.1` with the port of `PORT`.',
     'http://127.0.0.1:8080',

@@ -53,6 +53,7 @@ describe('a changed file', () => {
     expect(touchedBy('server/src/gateways/payments/types.ts')).toEqual([
       'advertising',
       'growth',
+      'install',
       'operation',
       'specification',
     ]);

@@ -125,6 +125,11 @@ export const suites: readonly Suite[] = [
     ],
   },
   {
+    name: 'install',
+    judges: ['deploy', 'package-lock.json', 'server/src/commands', 'server/src/kit/http'],
+    tests: ['server/test/install/*.test.ts'],
+  },
+  {
     name: 'operation',
     judges: [
       'deploy/systemd',

@@ -85,5 +85,5 @@ export async function startInstallation(settings: Readonly<Record<string, string
     expect(used.status, used.text).toBe(200);
   }
 
-  return { url, mail, api, worker, plinth, startApi, startWorker, manage, publish, linkTo, addUser };
+  return { url, owner, mail, api, worker, plinth, startApi, startWorker, manage, publish, linkTo, addUser };
 }

@@ -72,22 +72,26 @@ const maxFiles = 5_000;
 const revisionCacheBytes = 16 * 1024 * 1024;
 const bytesPerFile = 500;
 
+/** Finds a preview, with the access to its app. Undefined if there is no such preview, or its app was deleted. */
+export async function findShown(db: Db, label: string, now: Date) {
+  const preview = await findPreview(db, label, now);
+  const access = preview && (await findAccessAsService(db, preview));
+  return access && { access, revision: preview?.revision ?? access.app.revision };
+}
+
 export function createPreviews(deps: PreviewServeDeps) {
   const { db, clock, revisions, published, platformFiles, pageScript, consoleOrigin } = deps;
   const gate = createFairGate({ inAll: 4, perOwner: 2, maxWaitingOfOwner: 100, maxWaitMs: 5_000 });
   const known = createByteCache<Revision>(revisionCacheBytes, ({ files }) => 1_000 + files.size * bytesPerFile);
 
-  /** Undefined if there is no such preview, or its app was deleted. */
-  async function findShown(label: string, client: string) {
+  async function findShownTo(client: string, label: string) {
     const refusal = deps.findRefusal(client);
     if (refusal !== undefined) throw refusal;
     const leave = await gate.enter(client);
     try {
-      const preview = await findPreview(db, label, clock.now());
-      const access = preview && (await findAccessAsService(db, preview));
-      if (access !== undefined) return { access, revision: preview?.revision ?? access.app.revision };
-      deps.onUnknown(client);
-      return undefined;
+      const shown = await findShown(db, label, clock.now());
+      if (shown === undefined) deps.onUnknown(client);
+      return shown;
     } finally {
       leave();
     }
@@ -123,7 +127,7 @@ export function createPreviews(deps: PreviewServeDeps) {
 
   /** Undefined if there is no such preview. */
   return async (label: string, client: string): Promise<Served<FileVersion> | undefined> => {
-    const shown = await findShown(label, client);
+    const shown = await findShownTo(client, label);
     if (shown === undefined) return undefined;
     const { access, revision } = shown;
     const { app } = access;

@@ -17,7 +17,7 @@ export interface AppTarget {
   readonly target: string;
 }
 
-export type FindAppTarget = (request: IncomingMessage) => AppTarget | undefined;
+export type FindAppTarget = (request: Pick<IncomingMessage, 'headers' | 'url'>) => AppTarget | undefined;
 
 const slugForm = /^[a-z0-9-]{3,63}$/;
 const folder = '/p/';
@@ -33,7 +33,7 @@ export function createTargetFinder(appsDomain: string | undefined): FindAppTarge
   };
 }
 
-function findInFolder({ url = '' }: IncomingMessage): AppTarget | undefined {
+function findInFolder({ url = '' }: Pick<IncomingMessage, 'url'>): AppTarget | undefined {
   if (!url.startsWith(folder)) return undefined;
   const end = url.slice(folder.length).search(/[/?]/);
   const slug = end === -1 ? url.slice(folder.length) : url.slice(folder.length, folder.length + end);

@@ -6,7 +6,7 @@ import type { FailedLookups } from '../../../core/auth/request/failed-lookups.ts
 import { GateClosed } from '../../../kit/fair-gate.ts';
 import { createAddressReader, nameClient } from '../../../kit/http/connection/client-address.ts';
 import { pageHeaders, renderNotice } from '../../../kit/http/page/page.ts';
-import { hasUnreadBody } from '../../../kit/http/request/receive.ts';
+import { discardBody, hasUnreadBody } from '../../../kit/http/request/receive.ts';
 import { type Header, listSecurityHeaders } from '../../../kit/http/response/security-headers.ts';
 import type { OtherRequests } from '../../../kit/http/server.ts';
 import { Problem } from '../../../kit/problem.ts';
@@ -66,6 +66,8 @@ export interface ServeDeps {
   readonly consoleOrigin: string;
   /** Finds what a preview's host serves. Undefined if there is no such preview. */
   findPreview(label: string, client: string): Promise<Served<unknown> | undefined>;
+  /** Called when an app or a preview was found at the host with this label. */
+  onFound(label: string): void;
   onError(error: unknown, requestId: string): void;
 }
 
@@ -98,11 +100,15 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     const client = () => nameClient(readAddress(request));
     if (isPreviewLabel(slug)) {
       const preview = await deps.findPreview(slug, client());
-      return preview === undefined ? refuse(visit, 404, {}, noPreview) : answerFrom(preview, target, visit);
+      if (preview === undefined) return refuse(visit, 404, {}, noPreview);
+      deps.onFound(slug);
+      return answerFrom(preview, target, visit);
     }
     const found = liveApps.find(slug, client);
     const app = found instanceof Promise ? await found : found;
-    return app === undefined ? refuse(visit, 404, {}, noApp) : answerFrom(toServed(app), target, visit);
+    if (app === undefined) return refuse(visit, 404, {}, noApp);
+    deps.onFound(slug);
+    return answerFrom(toServed(app), target, visit);
   }
 
   const toServed = (app: LiveApp): Served<PublishedFile> => ({
@@ -136,7 +142,7 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     operation: 'servePublishedFile',
     match: createTargetFinder(appsDomain),
     async answer(target, request, response, requestId) {
-      if (hasUnreadBody(request)) response.shouldKeepAlive = false; // the body is never read
+      if (hasUnreadBody(request) && !(await discardBody(request))) response.shouldKeepAlive = false;
       const isPreview = target.slug !== undefined && isPreviewLabel(target.slug);
       const headers = { ...always, ...(isPreview && ofPreviews), 'x-request-id': requestId };
       const visit = { request, response, headers, isPreview };

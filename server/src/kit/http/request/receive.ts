@@ -1,5 +1,5 @@
 // Receives a request body. The body is read only after the guard has admitted the caller, and never beyond the
-// operation's limit. An unread body is discarded, up to a limit.
+// operation's limit. A body that nobody reads is discarded, up to a limit.
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../problem.ts';
 import { hasUsableHost } from '../connection/host.ts';
@@ -88,32 +88,38 @@ export function limitFor({ operation, actor }: Exchange): number {
   return actor?.id ? limitBytes : Math.min(limitBytes, anonymousBodyLimitBytes);
 }
 
-const maxDiscardedBytes = 64 * 1024;
-const maxDiscardMs = 1_000;
+/** More than any operation accepts. Proxies let no larger body pass (deploy/proxy). */
+const maxDiscardedBytes = 11 * 1024 * 1024;
+const maxDiscardMs = 30_000;
+/** A client that sends nothing for this long is waiting for the response. */
+const maxPauseMs = 1_000;
 
 /** Whether the request has a body that has not been read completely. */
 export const hasUnreadBody = (body: IncomingMessage): boolean => hasBody(body) && !body.readableEnded;
 
 /**
- * Reads and discards the rest of the body before a response is sent, so the client can read the response and reuse the
- * connection. Returns false if there is too much to read, in which case the connection must be closed.
+ * Reads and discards the rest of the body before a response is sent. Most clients and proxies read no response while
+ * they are sending, and if the connection is closed meanwhile, they report that it broke instead. Returns false if the
+ * client stops sending or there is too much to read, in which case the connection must be closed.
  */
 export async function discardBody(body: IncomingMessage): Promise<boolean> {
   if (!hasUnreadBody(body)) return true;
   if (body.destroyed || isWaitingForContinue(body) || declaredLength(body) > maxDiscardedBytes) return false;
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let discarded = 0;
-  const timer = setTimeout(resolve, maxDiscardMs, false);
+  const timers = [maxPauseMs, maxDiscardMs].map((ms) => setTimeout(resolve, ms, false));
   const onData = (chunk: Buffer) => {
     discarded += chunk.length;
     if (discarded > maxDiscardedBytes) resolve(false);
+    else timers[0]?.refresh();
   };
   body.on('data', onData);
+  body.resume(); // paused if it was too large
   body.once('end', () => resolve(true));
   body.once('error', () => resolve(false));
   body.once('close', () => resolve(false));
   const isComplete = await promise;
-  clearTimeout(timer);
+  for (const timer of timers) clearTimeout(timer);
   body.off('data', onData);
   if (!isComplete) body.pause();
   return isComplete;
