@@ -166,10 +166,10 @@ describe('the systemd units', () => {
     'start the %s: `plinth %s` as %s, with the memory limits and the %d s to stop that the page states',
     (name, kind, user, seconds) => {
       const unit = readUnit(name);
-      expect(unit.get('ExecStart')).toBe(`/usr/bin/env node server/plinth.js ${kind}`);
-      expect(installPage).toContain(`node server/plinth.js ${kind}`);
+      expect(unit.get('ExecStart')).toBe(`/opt/plinth/bin/plinth ${kind}`);
+      expect(installPage).toContain(`plinth-${name}`);
       expect(unit.get('User')).toBe(user);
-      expect(installPage).toContain(`--home-dir ${unit.get('WorkingDirectory')?.replace(/\/app$/, '')} `);
+      expect(unit.get('EnvironmentFile')).toBe('/etc/plinth/plinth.env');
       const queues = unit.get('Environment')?.replace(/.*WORKER_QUEUES=/, '');
       if (kind === 'worker') expect(installPage).toContain(`\`${queues}\``);
       for (const variable of ['NODE_OPTIONS=--max-old-space-size=256', 'MALLOC_ARENA_MAX=2']) {
