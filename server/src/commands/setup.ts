@@ -76,7 +76,7 @@ function describeNext(folder: string, { systemd, hasDatabase }: { systemd: boole
     ? [
         ...(hasDatabase ? [] : [`runuser -u postgres -- psql -v ON_ERROR_STOP=1 < ${folder}/secrets/database.sql`]),
         'plinth migrate',
-        'systemctl enable --now plinth-api plinth-worker',
+        'systemctl enable --now plinth-api plinth-worker plinth-strangers-worker',
         bootstrap,
       ]
     : [`cd ${folder} && docker compose up -d`, `docker compose exec api ${bootstrap}`];

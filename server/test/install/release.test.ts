@@ -1,11 +1,14 @@
-// Builds a release, twice, and runs it: the tarball on this machine, and the image without rights. Requires Debian's
+// Builds a release, twice, and runs it: the tarball on this machine, the package in a Debian, and the image without rights. Requires Debian's
 // packages for containers (.ci/run); where containers can't run, their tests are skipped and say why.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildBase } from '../../../deploy/build/base.ts';
+import { packDeb } from '../../../deploy/build/deb.ts';
 import { digestFile, digestTree } from '../../../deploy/build/files.ts';
 import { buildImage } from '../../../deploy/build/image.ts';
 import { packTarball } from '../../../deploy/build/tarball.ts';
@@ -14,6 +17,7 @@ import { freePort } from '../../../harness/ports.ts';
 import { formatKeys, newKeys } from '../../src/commands/keys.ts';
 import { commandLine } from '../e2e/command.ts';
 import { call } from '../support/client.ts';
+import { repository } from '../support/copy.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { openPodman, type Podman, whyNoContainers } from './podman.ts';
 
@@ -97,6 +101,78 @@ describe('the unpacked tarball, without npm and the repository,', async () => {
     // A worker has sealed the entry.
     const verify = () => call(url, 'GET', '/api/workspace/audit-log/verify', { as: token });
     await expect.poll(async () => (await verify()).body.last_sequence).toBeGreaterThan(0);
+  });
+});
+
+describe.runIf(process.getuid?.() === 0)('the Debian package', () => {
+  const debian = join(folder, 'debian');
+  const inDebian = (...command: string[]) =>
+    run('chroot', [debian, '/usr/bin/env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', ...command]);
+  let packed: string;
+  beforeAll(async () => {
+    packed = await packDeb(first);
+    await mkdir(debian);
+    await run('tar', ['--extract', '--file', await buildBase('core'), '--directory', debian]);
+    await copyFile(packed, join(debian, 'plinth.deb'));
+  });
+
+  it('is the same twice', async () => {
+    expect(await digestFile(await packDeb(second))).toBe(await digestFile(packed));
+  });
+
+  it('makes the user, and starts nothing', async () => {
+    const { stdout } = await inDebian('dpkg', '--install', '/plinth.deb');
+    expect(stdout).toContain('Next: plinth setup /etc/plinth --systemd');
+    expect((await inDebian('stat', '--format=%U %a', '/var/lib/plinth')).stdout).toBe('plinth 750\n');
+    expect((await inDebian('plinth', '--version')).stdout).toBe(`plinth ${first.version}\n`);
+    expect((await inDebian('plinthctl', '--version')).stdout).toBe(`${first.version}\n`);
+    // Compiled code that nobody but root can replace.
+    const cache = '/opt/plinth/node_modules/.cache/plinth';
+    const found = (await inDebian('find', cache, '-type', 'f')).stdout.split('\n');
+    expect(found.length).toBeGreaterThan(100);
+    expect((await inDebian('find', cache, '-not', '-user', 'root')).stdout).toBe('');
+  });
+
+  it('contains units that systemd accepts', async () => {
+    // systemd-analyze looks up the paths of programs in the root that it is given.
+    const units = (await inDebian('find', '/usr/lib/systemd/system', '-name', 'plinth-*')).stdout.trim().split('\n');
+    expect(units).toHaveLength(readdirSync(join(repository, 'deploy/systemd')).length);
+    for (const unit of units) expect(existsSync(join(debian, unit))).toBe(true);
+    for (const program of ['opt/plinth/bin/plinth', 'usr/bin/plinth'])
+      expect(statSync(join(debian, program)).mode & 0o111).toBe(0o111);
+  });
+
+  it('is set up with settings and keys that root and the services can read, and nobody else', async () => {
+    const address = ['--base-url', 'https://plinth.example.com', '--apps-domain', 'apps.example.net'];
+    const { stdout } = await inDebian('plinth', 'setup', '/etc/plinth', '--systemd', ...address);
+    expect(stdout).toContain('  systemctl enable --now plinth-api plinth-worker plinth-strangers-worker\n');
+    const { stdout: listed } = await inDebian('stat', '--format=%n %U:%G %a', '/etc/plinth/secrets');
+    expect(listed).toBe('/etc/plinth/secrets root:plinth 750\n');
+    const asPlinth = ['setpriv', '--reuid=plinth', '--regid=plinth', '--clear-groups'];
+    await inDebian(...asPlinth, 'cat', '/etc/plinth/secrets/master_keys');
+    await expect(inDebian(...asPlinth, 'cat', '/etc/plinth/secrets/migrate_database_url')).rejects.toThrow(
+      'Permission denied',
+    );
+    // The settings are read, and PostgreSQL is not there.
+    for (const command of ['migrate', 'doctor'])
+      await expect(inDebian('plinth', command)).rejects.toMatchObject({
+        stdout: expect.not.stringContaining('is missing: Keys'),
+        stderr: expect.not.stringContaining('is missing: Keys'),
+      });
+    await expect(inDebian('plinth', 'migrate')).rejects.toThrow(
+      /PostgreSQL can't be reached at 127\.0\.0\.1:5432|refused the role/,
+    );
+  });
+
+  it('is upgraded without losing the settings, and keeps them and the files of apps when it is purged', async () => {
+    await inDebian('touch', '/var/lib/plinth/file');
+    const { stdout } = await inDebian('dpkg', '--install', '/plinth.deb');
+    expect(stdout).toContain('Make a back-up. Then run: plinth migrate');
+    const purged = await inDebian('dpkg', '--purge', 'plinth');
+    expect(purged.stdout).toContain('Kept: /etc/plinth with its keys, and /var/lib/plinth.');
+    expect(existsSync(join(debian, 'opt/plinth'))).toBe(false);
+    for (const path of ['etc/plinth/secrets/master_keys', 'var/lib/plinth/file'])
+      expect(existsSync(join(debian, path))).toBe(true);
   });
 });
 

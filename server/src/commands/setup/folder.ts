@@ -5,8 +5,8 @@ import { ConfigError } from '../../config.ts';
 import { composeFiles, version } from '../../release.ts';
 import { type Answers, newSecrets, type Passwords, toSettings, toSql } from './settings.ts';
 
-/** The network of compose.yaml, in which Caddy is. */
-const network = '10.213.77.0/24';
+/** In the network of compose.yaml, only the proxy sends requests to the API, and its address is one of these. */
+const privateNetworks = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 
 /** Any user of a container can read the files that are mounted in it; the folder keeps out the users of the machine. */
 export async function writeForContainers(folder: string, answers: Answers, passwords: Passwords): Promise<void> {
@@ -21,7 +21,7 @@ export async function writeForContainers(folder: string, answers: Answers, passw
     'REDIS_URL=redis://redis:6379',
     'INTERNAL_HOST=0.0.0.0',
     'INTERNAL_PORT=8081',
-    `TRUSTED_PROXIES=${network}`,
+    `TRUSTED_PROXIES=${privateNetworks}`,
   ]);
   const secrets = newSecrets(passwords, 'postgres:5432');
   const more = { postgres_password: passwords.superuser, 'database.sql': toSql(passwords) };
