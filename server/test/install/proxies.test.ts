@@ -74,13 +74,16 @@ describe.each(names)('%s', async (name) => {
       expect(String(got.headers['permissions-policy']).length).toBeGreaterThan(3_000);
     });
 
-    it('passes on Host as it was sent, says that the caller used https, and adds no header to the answer twice', async () => {
+    it('passes on Host as it was sent, says who called and that it was by https, and adds no header to the answer twice', async () => {
       const path = `/healthz?${crypto.randomUUID()}`;
-      const got = await send(proxy, { host, path });
+      const got = await send(proxy, { host, path, headers: { 'x-forwarded-for': '198.51.100.7' } });
       expect(got.status).toBe(200);
       const head = relay.sent().split(`GET ${path} HTTP/1.1\r\n`)[1]?.split('\r\n\r\n')[0]?.toLowerCase().split('\r\n');
       expect(head).toContain(`host: ${host}:${proxy.port}`);
       expect(head).toContain('x-forwarded-proto: https');
+      expect(head?.filter((line) => line.startsWith('x-forwarded-for:'))).toEqual([
+        `x-forwarded-for: ${clientAddress}`,
+      ]);
       expect(got.headers['strict-transport-security']).toMatch(/^max-age=\d+$/);
     });
 
