@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../harness/ports.ts';
 import { makeAuthority } from '../../../sandbox/src/certificates.ts';
+import { commandLine } from '../e2e/command.ts';
 import { startInstallation } from '../e2e/installation.ts';
 import {
   clientAddress,
@@ -158,8 +159,40 @@ describe.each(names)('%s', async (name) => {
     expect(got.status).toBe(404);
   });
 
+  it('is all right, as `plinth doctor` says', async () => {
+    expect(await diagnose(proxy)).toMatchObject({
+      outcome: 'works',
+      message: 'It passes on bodies of 9 MB and headers with underscores.',
+    });
+  });
+
   if (name === 'Caddy') describe('gets certificates', () => describeCertificates(proxy));
 });
+
+it('`plinth doctor` names what an nginx with default settings refuses', async () => {
+  const upstream = { host, appsDomain, apiPort: Number(new URL(url).port), internalPort };
+  const configuration = readConfiguration('nginx').replace(
+    /^ *(underscores_in_headers|client_max_body_size) .*$/gm,
+    '',
+  );
+  const proxy = await startProxy('nginx', upstream, { ca: authority.ca, certificate }, configuration);
+  const { outcome, message } = await diagnose(proxy);
+  expect(outcome).toBe('broken');
+  expect(message).toMatch(/^It drops headers with underscores, .* It refuses bodies of 9 MB, /);
+});
+
+it('`plinth doctor` says that nothing answers at BASE_URL', async () => {
+  const { outcome, message } = await diagnose({ port: await freePort() });
+  expect([outcome, message]).toEqual(['broken', expect.stringMatching(/can't be reached through .*ECONNREFUSED/)]);
+});
+
+/** Returns what `plinth doctor` says about the proxy. */
+async function diagnose({ port }: Pick<RunningProxy, 'port'>): Promise<{ outcome: string; message: string }> {
+  const { plinth } = commandLine({ BASE_URL: `https://${host}:${port}` });
+  const { stdout } = await plinth('doctor', '--json').catch((failed: { stdout: string }) => failed);
+  const { checks } = JSON.parse(stdout);
+  return checks.find(({ part }: { part: string }) => part === 'proxy');
+}
 
 function describeCertificates(proxy: RunningProxy): void {
   it('for published apps and for no other host', async () => {
