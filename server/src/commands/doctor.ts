@@ -8,6 +8,7 @@ import { tryModel } from './doctor/model.ts';
 import { networkChecks } from './doctor/network.ts';
 import { programChecks } from './doctor/programs.ts';
 import { providerChecks } from './doctor/providers.ts';
+import { proxyCheck } from './doctor/proxy.ts';
 import { formatJson, formatText, toExitStatus } from './doctor/report.ts';
 import { serviceChecks } from './doctor/services.ts';
 import { settingChecks } from './doctor/settings.ts';
@@ -24,6 +25,7 @@ export async function doctor(args: string[]): Promise<void> {
     ...serviceChecks,
     ...programChecks,
     ...networkChecks,
+    proxyCheck,
     ...providerChecks,
   ];
   const [checked, trial] = await Promise.all([

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { freePort } from '../../../harness/ports.ts';
 import type { Certificate } from '../../../sandbox/src/certificates.ts';
@@ -60,8 +60,16 @@ export const startEchoingMailServer = (): Promise<TestServer> =>
     }),
   );
 
-/** Ends TLS connections, as the proxy in front of the API does. */
-export const startTlsServer = (certificate: Certificate): Promise<TestServer> => listen(createTlsServer(certificate));
+/** Ends TLS connections, as the proxy in front of the API does, and passes on what it receives to a port. */
+export const startTlsServer = (certificate: Certificate, port: number): Promise<TestServer> =>
+  listen(
+    createTlsServer(certificate, (client) => {
+      const upstream = connect(port, '127.0.0.1');
+      client.on('error', () => upstream.destroy());
+      upstream.on('error', () => client.destroy());
+      client.pipe(upstream).pipe(client);
+    }),
+  );
 
 /** A Redis server that requires this password. */
 export async function startRedisWithPassword(password: string): Promise<TestServer> {

@@ -26,6 +26,7 @@ const authority = await makeAuthority();
 const certificate = await authority.issue('DNS:localhost', 'DNS:*.apps.localhost');
 const caFile = join(folder, 'ca.pem');
 writeFileSync(caFile, authority.ca);
+const apiPort = await freePort();
 
 const [
   database,
@@ -46,7 +47,7 @@ const [
   cloneTemplate(),
   createEmptyDatabase(),
   startSecureMail(certificate, { user: 'plinth', password: 'mail password' }),
-  startTlsServer(certificate),
+  startTlsServer(certificate, apiPort),
   startS3Sandbox(),
   startModelSandbox(),
   startAdPlatform(),
@@ -104,6 +105,7 @@ const everything = {
   CONNECTOR_SANDBOX_URL: services.url,
   CONNECTOR_GITHUB_CLIENT_ID: 'sandbox-github',
   CONNECTOR_GITHUB_CLIENT_SECRET: 'sandbox-github-secret',
+  PORT: String(apiPort),
   BASE_URL: `https://localhost:${tls.port}`,
   APPS_DOMAIN: 'apps.localhost',
   TRUSTED_PROXIES: '127.0.0.1',
@@ -138,8 +140,8 @@ async function examine(settings: Readonly<Record<string, string>>, cwd = '/'): P
 }
 
 // The exit status is 0 only if a worker was seen.
-const { plinth, start } = commandLine(everything);
-await start('worker', /"msg":"worker started"/);
+const { plinth, start, startApi } = commandLine(everything);
+await Promise.all([start('worker', /"msg":"worker started"/), startApi()]);
 
 describe('an installation in which everything works', () => {
   it('is well: every part works, no mail is sent, and the exit status is 0', async () => {
@@ -168,6 +170,7 @@ describe('an installation in which everything works', () => {
       'certificate',
       'apps certificate',
       'proxy headers',
+      'proxy',
       'git host',
       'ad platform',
       'payments',

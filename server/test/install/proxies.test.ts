@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../harness/ports.ts';
 import { makeAuthority } from '../../../sandbox/src/certificates.ts';
+import { commandLine } from '../e2e/command.ts';
 import { startInstallation } from '../e2e/installation.ts';
 import {
   clientAddress,
@@ -74,13 +75,16 @@ describe.each(names)('%s', async (name) => {
       expect(String(got.headers['permissions-policy']).length).toBeGreaterThan(3_000);
     });
 
-    it('passes on Host as it was sent, says that the caller used https, and adds no header to the answer twice', async () => {
+    it('passes on Host as it was sent, says who called and that it was by https, and adds no header to the answer twice', async () => {
       const path = `/healthz?${crypto.randomUUID()}`;
-      const got = await send(proxy, { host, path });
+      const got = await send(proxy, { host, path, headers: { 'x-forwarded-for': '198.51.100.7' } });
       expect(got.status).toBe(200);
       const head = relay.sent().split(`GET ${path} HTTP/1.1\r\n`)[1]?.split('\r\n\r\n')[0]?.toLowerCase().split('\r\n');
       expect(head).toContain(`host: ${host}:${proxy.port}`);
       expect(head).toContain('x-forwarded-proto: https');
+      expect(head?.filter((line) => line.startsWith('x-forwarded-for:'))).toEqual([
+        `x-forwarded-for: ${clientAddress}`,
+      ]);
       expect(got.headers['strict-transport-security']).toMatch(/^max-age=\d+$/);
     });
 
@@ -155,8 +159,40 @@ describe.each(names)('%s', async (name) => {
     expect(got.status).toBe(404);
   });
 
+  it('is all right, as `plinth doctor` says', async () => {
+    expect(await diagnose(proxy)).toMatchObject({
+      outcome: 'works',
+      message: 'It passes on bodies of 9 MB and headers with underscores.',
+    });
+  });
+
   if (name === 'Caddy') describe('gets certificates', () => describeCertificates(proxy));
 });
+
+it('`plinth doctor` names what an nginx with default settings refuses', async () => {
+  const upstream = { host, appsDomain, apiPort: Number(new URL(url).port), internalPort };
+  const configuration = readConfiguration('nginx').replace(
+    /^ *(underscores_in_headers|client_max_body_size) .*$/gm,
+    '',
+  );
+  const proxy = await startProxy('nginx', upstream, { ca: authority.ca, certificate }, configuration);
+  const { outcome, message } = await diagnose(proxy);
+  expect(outcome).toBe('broken');
+  expect(message).toMatch(/^It drops headers with underscores, .* It refuses bodies of 9 MB, /);
+});
+
+it('`plinth doctor` says that nothing answers at BASE_URL', async () => {
+  const { outcome, message } = await diagnose({ port: await freePort() });
+  expect([outcome, message]).toEqual(['broken', expect.stringMatching(/can't be reached through .*ECONNREFUSED/)]);
+});
+
+/** Returns what `plinth doctor` says about the proxy. */
+async function diagnose({ port }: Pick<RunningProxy, 'port'>): Promise<{ outcome: string; message: string }> {
+  const { plinth } = commandLine({ BASE_URL: `https://${host}:${port}` });
+  const { stdout } = await plinth('doctor', '--json').catch((failed: { stdout: string }) => failed);
+  const { checks } = JSON.parse(stdout);
+  return checks.find(({ part }: { part: string }) => part === 'proxy');
+}
 
 function describeCertificates(proxy: RunningProxy): void {
   it('for published apps and for no other host', async () => {

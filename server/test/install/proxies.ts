@@ -38,6 +38,7 @@ export const readConfiguration = (name: Name): string =>
 interface Place extends Upstream, Pick<RunningProxy, 'port' | 'plainPort'> {
   readonly folder: string;
   readonly certificate: Certificate;
+  readonly configuration: string;
 }
 
 interface Started {
@@ -48,9 +49,9 @@ interface Started {
 }
 
 const prepare: Readonly<Record<Name, (place: Place) => Promise<Started>>> = {
-  async Caddy({ folder, host, apiPort, internalPort, port, plainPort }) {
+  async Caddy({ folder, configuration, host, apiPort, internalPort, port, plainPort }) {
     const file = join(folder, 'Caddyfile');
-    await writeFile(file, readConfiguration('Caddy'));
+    await writeFile(file, configuration);
     const options = ['admin off', 'default_bind 127.0.0.1', 'local_certs', 'skip_install_trust'];
     return {
       command: ['/usr/bin/caddy', 'run', '--adapter', 'caddyfile', '--config', file],
@@ -66,8 +67,8 @@ const prepare: Readonly<Record<Name, (place: Place) => Promise<Started>>> = {
     };
   },
 
-  async nginx({ folder, host, appsDomain, apiPort, port, plainPort, certificate }) {
-    const site = replaceAll(readConfiguration('nginx'), [
+  async nginx({ folder, configuration, host, appsDomain, apiPort, port, plainPort, certificate }) {
+    const site = replaceAll(configuration, [
       [/^ +listen \[::\]:.*\n/gm, ''],
       [/listen 80;/, `listen 127.0.0.1:${plainPort};`],
       [/listen 443 /, `listen 127.0.0.1:${port} `],
@@ -88,12 +89,12 @@ const prepare: Readonly<Record<Name, (place: Place) => Promise<Started>>> = {
     return { command: ['/usr/sbin/nginx', '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
   },
 
-  async HAProxy({ folder, apiPort, port, plainPort, certificate }) {
+  async HAProxy({ folder, configuration, apiPort, port, plainPort, certificate }) {
     const file = join(folder, 'haproxy.cfg');
     const certificates = join(folder, 'certs');
     await mkdir(certificates);
     await writeFile(join(certificates, 'plinth.pem'), certificate.cert + certificate.key);
-    const text = replaceAll(readConfiguration('HAProxy'), [
+    const text = replaceAll(configuration, [
       [/bind :80$/m, `bind 127.0.0.1:${plainPort}`],
       [/bind :443 /, `bind 127.0.0.1:${port} `],
       [/\/etc\/haproxy\/certs\//, `${certificates}/`],
@@ -119,11 +120,19 @@ export async function startProxy(
   name: Name,
   upstream: Upstream,
   { ca, certificate }: { readonly ca: string; readonly certificate: Certificate },
+  configuration = readConfiguration(name),
 ): Promise<RunningProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'proxy-'));
   await chmod(folder, 0o755); // some of them drop their rights
   const [port, plainPort] = [await freePort(), await freePort()];
-  const { command, environment, caFile } = await prepare[name]({ ...upstream, folder, certificate, port, plainPort });
+  const { command, environment, caFile } = await prepare[name]({
+    ...upstream,
+    configuration,
+    folder,
+    certificate,
+    port,
+    plainPort,
+  });
   const [program, ...args] = command;
   if (!existsSync(program)) throw new Error(`${program} is missing. Run: apt-get install caddy nginx haproxy`);
   const child = spawn(program, args, {

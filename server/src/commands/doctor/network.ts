@@ -23,13 +23,13 @@ const renewDays = 14;
 const dayMs = 24 * 60 * 60 * 1000;
 const appsGuide = 'docs/operate/install.md#a-domain-for-published-apps';
 
-const readBase = (context: CheckContext): URL => new URL(readSetting(context, 'BASE_URL'));
+export const readBase = (context: CheckContext): URL => new URL(readSetting(context, 'BASE_URL'));
 
 /** A host that exists only if there is a wildcard record. */
 const nameAnyApp = (domain: string): string => `doctor-${randomBytes(4).toString('hex')}.${domain}`;
 
 /** Browsers resolve every name under `localhost` to their own machine, without DNS. */
-async function resolveHost(host: string): Promise<string> {
+export async function resolveHost(host: string): Promise<string> {
   if (host === 'localhost' || host.endsWith('.localhost')) return '127.0.0.1';
   return isIP(host) === 0 ? (await lookup(host)).address : host;
 }
@@ -88,7 +88,7 @@ const certificate: Check = {
     return notConfigured(
       isLoopback(url)
         ? 'BASE_URL is http: and on this machine, so none is needed.'
-        : 'BASE_URL is http:, so passwords and tokens can be read on the way, and session cookies are not Secure. Let a proxy terminate TLS, and set BASE_URL to https: docs/operate/install.md#put-a-proxy-in-front.',
+        : 'BASE_URL is http:, so passwords and tokens can be read on the way, and session cookies are not Secure. Let a proxy terminate TLS, and set BASE_URL to https: docs/operate/proxy.md.',
     );
   },
 };
@@ -156,7 +156,7 @@ async function readCertificate(
   return promise.finally(() => socket.destroy());
 }
 
-const proxyGuide = 'docs/operate/install.md#put-a-proxy-in-front';
+const proxyGuide = 'docs/operate/proxy.md';
 
 const proxy: Check = {
   part: 'proxy headers',
