@@ -1,6 +1,7 @@
 // Tests the screens of the console one by one, on a real installation in a real browser: each by axe in both themes and on
 // a phone, what the keyboard does, what is said when something is refused or not known, and that nothing is lost when
 // two people change the same file.
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { enter } from '../../server/test/e2e/browser.ts';
 import { callTools, say } from '../../server/test/support/chat.ts';
@@ -223,7 +224,28 @@ describe('the users of an app', () => {
     const { token } = await manage('POST', `/api/apps/${club.id}/users/${id}/tokens`);
     const entered = { as: token, body: { title: 'Bring cake', cost: 5 } };
     expect((await call(url, 'POST', `/api/apps/${club.id}/entities/Task`, entered)).status).toBe(200);
-    await page.goto(`${url}/editor/${club.id}/data/Task?as=${id}`);
+    await page.goto(`${url}/editor/${club.id}/data/Task`);
+    await see(page, '2 records');
+    await page.getByRole('cell', { name: /\(your team\)$/ }).waitFor();
+    await page.getByLabel('Search the records').fill('CAKE');
+    await see(page, '1 record with “CAKE”');
+    await expectGoodScreen(page, 'all records');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/all?*limit=1000*', (route) =>
+      held.promise.then(() => route.continue()).catch(() => undefined),
+    );
+    await press(page, 'Download as CSV');
+    await see(page, '0 records read…');
+    await press(page, 'Cancel the download');
+    held.resolve();
+    const [file] = await Promise.all([page.waitForEvent('download'), press(page, 'Download as CSV')]);
+    expect(file.suggestedFilename()).toBe('Task.csv');
+    expect(await readFile(await file.path(), 'utf8')).toMatch(
+      /^\uFEFFTitle,Cost,Created by,Added,Id\r\nBring cake,5,Ann Archer,[^,]+,[^,]+\r\n$/,
+    );
+    await page.getByRole('button', { name: 'Bring cake' }).click();
+    await page.getByRole('button', { name: 'See it as Ann Archer' }).click();
+    await page.waitForURL(`**/data/Task?as=${id}`);
     await page.getByRole('cell', { name: 'hidden or empty' }).waitFor();
     await page.getByRole('button', { name: 'Bring cake' }).click();
     await dialog.getByText('Bring cake').waitFor();
@@ -238,6 +260,8 @@ describe('the users of an app', () => {
     await press(page, 'Remove');
     await see(page, 'Ann Archer is removed from the app.');
     await see(page, 'Nobody has an account in this app yet.');
+    await follow(page, 'Data');
+    await page.getByRole('cell', { name: 'removed user' }).waitFor();
     expect(errors).toEqual([]);
     await page.context().close();
   });

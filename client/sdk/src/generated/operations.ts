@@ -1378,6 +1378,21 @@ export interface CountRecordsArgs {
 
 export type CountRecordsCodes = codes.Unauthenticated | codes.Forbidden_a9ace9 | codes.NotFound_61adcd | codes.Conflict_rule_too_expensive | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
+export interface ListAllRecordsArgs {
+  /** The id of the app or agent. */
+  app_id: string;
+  /** The name of the entity, which is case-sensitive. */
+  entity_name: string;
+  /** Text that must be part of one of the record's texts, regardless of case. */
+  search?: string;
+  /** The maximum number of records per page; a page also ends before its data would exceed 1 MiB. */
+  limit?: number;
+  /** The `next_cursor` of the previous page, valid for 24 hours with the same filters; leave it out for the first page. */
+  cursor?: string;
+}
+
+export type ListAllRecordsCodes = codes.BadRequest_cursor_invalid | codes.Unauthenticated | codes.Forbidden_d0600c | codes.NotFound_61adcd | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
 export interface GetRecordArgs {
   /** The id of the app or agent. */
   app_id: string;
@@ -4331,6 +4346,15 @@ export interface Operations {
   countRecords(args: CountRecordsArgs, options?: CallOptions): Call<schemas.RecordCount, CountRecordsCodes>;
 
   /**
+   * List all records of an entity with their creators, newest first; rules do not apply.
+   *
+   * For editors of the app, who decide about its rules. Fields with read rules are included. To see what a user of the app sees, use `listRecords` with a token of that user.
+   *
+   * Effect: read. `GET /api/apps/{app_id}/entities/{entity_name}/all`
+   */
+  listAllRecords(args: ListAllRecordsArgs, options?: CallOptions): PagedCall<schemas.AllRecords, ListAllRecordsCodes, schemas.AllRecords['items'][number]>;
+
+  /**
    * Read one record.
    *
    * Effect: read. `GET /api/apps/{app_id}/entities/{entity_name}/{entity_id}`
@@ -6346,6 +6370,15 @@ export interface AppOperations {
    * Effect: read. `GET /api/apps/{app_id}/entities/{entity_name}/count`
    */
   countRecords(args: Omit<CountRecordsArgs, 'app_id'>, options?: CallOptions): Call<schemas.RecordCount, CountRecordsCodes>;
+
+  /**
+   * List all records of an entity with their creators, newest first; rules do not apply.
+   *
+   * For editors of the app, who decide about its rules. Fields with read rules are included. To see what a user of the app sees, use `listRecords` with a token of that user.
+   *
+   * Effect: read. `GET /api/apps/{app_id}/entities/{entity_name}/all`
+   */
+  listAllRecords(args: Omit<ListAllRecordsArgs, 'app_id'>, options?: CallOptions): PagedCall<schemas.AllRecords, ListAllRecordsCodes, schemas.AllRecords['items'][number]>;
 
   /**
    * Read one record.

@@ -206,6 +206,17 @@ export interface AggregateOverTimeBody {
   max_buckets?: number | null;
 }
 
+export interface AllRecords {
+  /** The items of the page, newest first unless stated otherwise. */
+  items: RecordWithCreator[];
+  /** The cursor of the next page, for 24 hours; null on the last page. */
+  next_cursor: string | null;
+  /** Whether there are more. */
+  has_more: boolean;
+  /** How many records match; null on later pages, and if they could not be counted within a second (`X-Partial-Result: total`). */
+  total: RecordTotal | null;
+}
+
 export interface AnalyticsEvent {
   /** The id of the event. */
   event_id: string;
@@ -3311,6 +3322,17 @@ export interface RecordCount {
   count: number;
 }
 
+export interface RecordCreator {
+  /** What the creator is: a user of the app (`app_user`), a member of the workspace (`member`), one of both who no longer exists (`removed`), or a visitor without an account or the app itself (`anonymous`). */
+  kind: 'app_user' | 'member' | 'removed' | 'anonymous';
+  /** The id of the creator; null if `anonymous`. */
+  id: string | null;
+  /** The present e-mail address of the creator; null if they are removed or not known, and in apps that hide authorship. */
+  email: string | null;
+  /** The present name of the creator; null if they are removed or not known, and in apps that hide authorship. */
+  full_name: string | null;
+}
+
 export interface RecordEvent {
   /** The id of the event, which is the same in all of its deliveries. */
   id: string;
@@ -3352,6 +3374,20 @@ export interface RecordQuery {
   /** No condition is met. */
   $nor?: RecordQuery[];
   [field: string]: unknown;
+}
+
+export interface RecordTotal {
+  /** How many records match, counted up to 10,000. */
+  count: number;
+  /** Whether counting ended at 10,000, so there may be more. */
+  or_more: boolean;
+}
+
+export interface RecordWithCreator {
+  /** The record with all its fields. */
+  record: EntityRecord;
+  /** Who created the record. */
+  creator: RecordCreator;
 }
 
 export interface RecordsDeleted {
