@@ -45,7 +45,7 @@ export interface ResetPasswordArgs {
   new_password: schemas.ResetPasswordBody['new_password'];
 }
 
-export type ResetPasswordCodes = codes.Gone_reset_link_expired | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ResetPasswordCodes = codes.Forbidden_origin_not_allowed | codes.Gone_reset_link_expired | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export type GetMeCodes = codes.Unauthenticated | codes.Forbidden_66d5be | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
@@ -3357,7 +3357,7 @@ export interface Operations {
   /**
    * Set a new password with the token from the reset link.
    *
-   * The link works once, for one hour, and verifies the e-mail address. All browser sessions of the user end; tokens and keys stay valid, unless the address was not verified before.
+   * The link works once, for one hour, and verifies the e-mail address. All browser sessions of the user end, and a new one is started; tokens and keys stay valid, unless the address was not verified before.
    *
    * Effect: change. `POST /api/auth/password/reset`
    */

@@ -2916,6 +2916,10 @@ export interface OpenInvitationBody {
 export interface OpenedInvitation {
   /** The name of the workspace. */
   workspace_name: string;
+  /** The e-mail address of the person who invited; null if it is not verified, or their account is gone. */
+  invited_by: string | null;
+  /** The names of the apps that are shared by the invitation, at most three. */
+  app_names: string[];
   /** The e-mail address that was invited. */
   email: string;
   /** The role that the person gets by joining; `guest` if only apps are shared with them. */
@@ -4032,6 +4036,8 @@ export interface ServerInfo {
   features: ServerFeatures;
   /** What the builder chat can be asked for if a stand-in for a language model is configured: first the app, then changes of it. Empty with a real model. */
   stand_in_requests: string[];
+  /** The page that shows all mails if a stand-in for a mail server keeps them instead of delivering them, as under `npm run dev`; null with a real mail server, and without mail. */
+  mail_inbox_url: string | null;
 }
 
 export interface SessionAsset {
