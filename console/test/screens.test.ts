@@ -503,8 +503,12 @@ describe('a preview', () => {
     await see(page, `revision ${revision + 1}, not published`);
     await page.getByRole('region', { name: 'Errors of the page' }).waitFor({ state: 'detached' });
     await page.frameLocator('iframe').getByRole('heading', { name: 'Open' }).waitFor();
+    const created = page.waitForResponse(
+      (response) => response.request().method() === 'POST' && response.url().endsWith('/previews'),
+    );
     await page.getByLabel(label).selectOption({ label: 'Ann Archer' });
     await page.waitForURL(/user=/);
+    await created; // whom a preview could not be signed in as is not remembered
     await follow(page, 'Users');
     await see(page, 'ann@customers.example');
     await follow(page, 'Preview');
@@ -610,7 +614,8 @@ describe('a turn that runs', () => {
 
 describe('a message whose answer was lost', () => {
   it('is checked, and sent only if it had not arrived', async () => {
-    const { page } = await visit(`/editor/${app.id}/preview`);
+    const quiet = await createApp('Quiet');
+    const { page } = await visit(`/editor/${quiet.id}/preview`);
     for (const [content, isLost, result] of [
       ['Hello once', false, 'Your message had not arrived. It is sent now.'],
       ['Hello twice', true, 'Your message had arrived. Nothing was sent a second time.'],
