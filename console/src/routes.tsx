@@ -170,17 +170,19 @@ const dataRoute = createRoute({
   getParentRoute: () => editorRoute,
   path: '/data',
   component: function DataOfApp() {
-    return <DataScreen entity={undefined} as={undefined} />;
+    return <DataScreen entity={undefined} view={{}} />;
   },
 });
 
 const entityRoute = createRoute({
   getParentRoute: () => editorRoute,
   path: '/data/$entity',
-  validateSearch: (search: Record<string, unknown>): { as?: string } =>
-    typeof search.as === 'string' ? { as: search.as } : {},
+  validateSearch: ({ as, q }: Record<string, unknown>): { as?: string; q?: string } => ({
+    ...(typeof as === 'string' && { as }),
+    ...((typeof q === 'string' || typeof q === 'number') && q !== '' && { q: String(q) }),
+  }),
   component: function Entity() {
-    return <DataScreen entity={entityRoute.useParams().entity} as={entityRoute.useSearch().as} />;
+    return <DataScreen entity={entityRoute.useParams().entity} view={entityRoute.useSearch()} />;
   },
 });
 

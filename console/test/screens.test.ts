@@ -1,13 +1,14 @@
 // Tests the screens of the console one by one, on a real installation in a real browser: each by axe in both themes and on
 // a phone, what the keyboard does, what is said when something is refused or not known, and that nothing is lost when
 // two people change the same file.
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { enter } from '../../server/test/e2e/browser.ts';
+import { desktop, enter, phone } from '../../server/test/e2e/browser.ts';
 import { callTools, say } from '../../server/test/support/chat.ts';
 import { call } from '../../server/test/support/client.ts';
 import { expectGoodScreen, follow, press, see, startConsole } from './console.ts';
 
-const { url, manage, model, visit, workspace } = await startConsole();
+const { url, mail, manage, model, visit, workspace } = await startConsole();
 const anything = '01a1f2e7-054f-76c5-bf27-1112f5a1b1e4';
 
 const own = { created_by_id: '{{user.id}}' };
@@ -155,14 +156,12 @@ describe('folders and the trash', () => {
 
 describe('signing in', () => {
   it('says when to try again after too many attempts, and keeps the address for a new password', async () => {
-    const { page } = await visit('/#password-set', { isSignedIn: false });
-    await see(page, 'Your password is set.');
+    const { page } = await visit('/', { isSignedIn: false });
     await enter(page, 'E-mail address', 'forgetful@example.com');
     for (let attempt = 0; attempt < 6; attempt += 1) {
       await enter(page, 'Password', `wrong password ${attempt}`);
       await press(page, 'Sign in');
       await page.getByRole('alert').waitFor();
-      expect(await page.getByText('Your password is set.').count()).toBe(0);
     }
     await see(page, /with this e-mail address or from your network\. You can try again in 1[45] minutes\.$/);
     await expectGoodScreen(page, 'too many attempts');
@@ -223,7 +222,28 @@ describe('the users of an app', () => {
     const { token } = await manage('POST', `/api/apps/${club.id}/users/${id}/tokens`);
     const entered = { as: token, body: { title: 'Bring cake', cost: 5 } };
     expect((await call(url, 'POST', `/api/apps/${club.id}/entities/Task`, entered)).status).toBe(200);
-    await page.goto(`${url}/editor/${club.id}/data/Task?as=${id}`);
+    await page.goto(`${url}/editor/${club.id}/data/Task`);
+    await see(page, '2 records');
+    await page.getByRole('cell', { name: /\(your team\)$/ }).waitFor();
+    await page.getByLabel('Search the records').fill('CAKE');
+    await see(page, '1 record with “CAKE”');
+    await expectGoodScreen(page, 'all records');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/all?*limit=1000*', (route) =>
+      held.promise.then(() => route.continue()).catch(() => undefined),
+    );
+    await press(page, 'Download as CSV');
+    await see(page, '0 records read…');
+    await press(page, 'Cancel the download');
+    held.resolve();
+    const [file] = await Promise.all([page.waitForEvent('download'), press(page, 'Download as CSV')]);
+    expect(file.suggestedFilename()).toBe('Task.csv');
+    expect(await readFile(await file.path(), 'utf8')).toMatch(
+      /^\uFEFFTitle,Cost,Created by,Added,Id\r\nBring cake,5,Ann Archer,[^,]+,[^,]+\r\n$/,
+    );
+    await page.getByRole('button', { name: 'Bring cake' }).click();
+    await page.getByRole('button', { name: 'See it as Ann Archer' }).click();
+    await page.waitForURL(`**/data/Task?as=${id}`);
     await page.getByRole('cell', { name: 'hidden or empty' }).waitFor();
     await page.getByRole('button', { name: 'Bring cake' }).click();
     await dialog.getByText('Bring cake').waitFor();
@@ -234,11 +254,68 @@ describe('the users of an app', () => {
     await expectGoodScreen(page, 'record');
 
     await page.goto(`${url}/editor/${club.id}/users`);
+    const refusal = { status: 403, code: 'role_required', message: 'Ask an editor.', request_id: 'r1' };
+    await page.route(`**/users/${id}`, (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 });
+    await choose('Remove from the app');
+    await press(page, 'Remove');
+    const stays = /^Ann Archer was not removed\./;
+    await see(page, stays);
+    await page.setViewportSize(phone);
+    await press(page, 'Add a person');
+    await dialog.getByText(stays).waitFor();
+    // A button that something else covers can't be clicked.
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await see(page, stays);
+    await page.setViewportSize(desktop);
     await choose('Remove from the app');
     await press(page, 'Remove');
     await see(page, 'Ann Archer is removed from the app.');
     await see(page, 'Nobody has an account in this app yet.');
+    await follow(page, 'Data');
+    await page.getByRole('cell', { name: 'removed user' }).waitFor();
     expect(errors).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe('the first minute', () => {
+  it('in a new workspace has one sentence and one button, which builds an example', async () => {
+    const { page, errors } = await visit('/');
+    const created = await page.evaluate(`fetch('/api/workspaces', {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"Fresh"}' }).then((got) => got.json())`);
+    await page.goto(`${url}/w/${(created as { id: string }).id}`);
+    await see(page, /^Nothing is built here yet: describe your first app above/);
+    await expectGoodScreen(page, 'first minute');
+    await page.getByText('How to connect a language model').click();
+    await see(page, /MODEL_URL=https:/);
+    await page.getByRole('button', { name: 'Copy the lines' }).waitFor();
+    await expectGoodScreen(page, 'connect a model');
+    await page.getByRole('button', { name: /^Build “/ }).click();
+    await page.waitForURL('**/editor/*/preview');
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('begins by a link for a password, which signs in and leads back to where the person was going', async () => {
+    const email = 'ben@example.com';
+    const newest = () => /http\S+#(\S+)/.exec(mail.inbox.findLast(({ to }) => to.includes(email))?.text ?? '') ?? [];
+    await manage('POST', '/api/workspace/invitations/invite', { email, role: 'editor' });
+    const joining = { invitation_token: newest()[1], full_name: 'Ben', password: 'a long enough password' };
+    expect((await call(url, 'POST', '/api/invitations/accept', { body: joining })).status).toBe(200);
+    const { page } = await visit(`/editor/${app.id}/users`, { isSignedIn: false });
+    await press(page, 'Forgotten your password?');
+    await enter(page, 'E-mail address', email);
+    await press(page, 'Send the link');
+    await page.getByRole('link', { name: 'Open the inbox' }).waitFor();
+    await expectGoodScreen(page, 'link sent');
+    await expect.poll(() => newest()[0]).toContain('/reset-password#');
+    await page.goto(newest()[0] ?? '');
+    await enter(page, 'New password', 'another long password');
+    await press(page, 'Set password');
+    await page.waitForURL(`${url}/editor/${app.id}/users`);
+    await see(page, `Your password is set, and you are signed in as ${email}.`);
+    await see(page, 'ann@customers.example');
     await page.context().close();
   });
 });
@@ -377,6 +454,22 @@ describe('the settings of a published app', () => {
     await dialog.waitFor({ state: 'detached' });
     expect((await manage('GET', path)).public_settings).toBe('private_with_login');
 
+    const share = async (email: string) => {
+      await page.locator('#sharing').getByLabel('E-mail address').fill(email);
+      await press(page, 'Share');
+    };
+    await share('gina@example.com');
+    await see(page, 'They get a mail with an invitation, unless they have one already. You can also send them this:');
+    await see(page, /^I have shared the app “.+” with you\.\nOpen the link in the mail/);
+    await page.getByRole('button', { name: 'Copy the text' }).waitFor();
+    await expectGoodScreen(page, 'shared');
+    mail.behave('refusing');
+    await share('hans@example.com');
+    await see(page, 'No mail could be sent to them, so they do not know of it yet.');
+    await press(page, 'Create a link to send them');
+    await see(page, /accept the invitation: http\S+\/invitations#/);
+    mail.behave('well');
+
     await page.goto(`${url}/editor/${shop.id}/users`);
     await page.getByRole('button', { name: /^Everybody/ }).click();
     await dialog.waitFor();
@@ -410,8 +503,12 @@ describe('a preview', () => {
     await see(page, `revision ${revision + 1}, not published`);
     await page.getByRole('region', { name: 'Errors of the page' }).waitFor({ state: 'detached' });
     await page.frameLocator('iframe').getByRole('heading', { name: 'Open' }).waitFor();
+    const created = page.waitForResponse(
+      (response) => response.request().method() === 'POST' && response.url().endsWith('/previews'),
+    );
     await page.getByLabel(label).selectOption({ label: 'Ann Archer' });
     await page.waitForURL(/user=/);
+    await created; // whom a preview could not be signed in as is not remembered
     await follow(page, 'Users');
     await see(page, 'ann@customers.example');
     await follow(page, 'Preview');
@@ -512,6 +609,34 @@ describe('a turn that runs', () => {
     await ann.page.getByText(/^Working on Orders/).waitFor({ state: 'detached' });
     model.behave('well');
     await Promise.all([ann.page.context().close(), ben.page.context().close()]);
+  });
+});
+
+describe('a message whose answer was lost', () => {
+  it('is checked, and sent only if it had not arrived', async () => {
+    const quiet = await createApp('Quiet');
+    const { page } = await visit(`/editor/${quiet.id}/preview`);
+    for (const [content, isLost, result] of [
+      ['Hello once', false, 'Your message had not arrived. It is sent now.'],
+      ['Hello twice', true, 'Your message had arrived. Nothing was sent a second time.'],
+    ] as const) {
+      model.scriptFor(content, () => say('Good day.'));
+      await page.route('**/chat/message', async (route) => {
+        if (isLost) await route.fetch();
+        await route.abort();
+      });
+      await enter(page, 'Message to the assistant', content);
+      await press(page, 'Send');
+      await see(page, 'Your message may not have arrived');
+      await page.unroute('**/chat/message');
+      await press(page, 'Check, and send if it did not arrive');
+      await see(page, result);
+      expect(await page.getByLabel('Message to the assistant').inputValue()).toBe('');
+      await expect.poll(() => page.getByText('Good day.').count()).toBe(isLost ? 2 : 1);
+      expect(await page.getByText(content, { exact: true }).count()).toBe(1);
+    }
+    await expectGoodScreen(page, 'checked');
+    await page.context().close();
   });
 });
 

@@ -15,6 +15,7 @@ export interface Mail {
 }
 
 export interface MailSandbox {
+  /** The setting `SMTP_URL`. It names the inbox, to which the console links. */
   readonly smtpUrl: string;
   /** `GET /inbox?to=…` returns the messages as JSON, newest last. Browsers get a page, newest first. */
   readonly inboxUrl: string;
@@ -78,9 +79,10 @@ export async function startMailSandbox(
     return html === undefined ? answerWithPage(notFoundPage(startPage), 404) : answerWithMailHtml(html);
   }
   const inboxPort = await listen(pages, ports.inbox, () => pages.listen(ports.inbox, '127.0.0.1'));
+  const inboxUrl = `http://127.0.0.1:${inboxPort}/inbox`;
   return {
-    smtpUrl: `smtp://127.0.0.1:${port}`,
-    inboxUrl: `http://127.0.0.1:${inboxPort}/inbox`,
+    smtpUrl: `smtp://127.0.0.1:${port}?inbox=${encodeURIComponent(inboxUrl)}`,
+    inboxUrl,
     inbox,
     behave: (how) => {
       behaviour = how;

@@ -5,6 +5,8 @@ interface Prefs {
   readonly theme: 'light' | 'dark';
   readonly workspace: string;
   readonly keys: 'off';
+  /** The page on which a link for a new password was asked for. The page that the link opens leads back to it. */
+  readonly wayBack: string;
   readonly [draft: `draft.${string}`]: string;
 }
 

@@ -63,25 +63,30 @@ export function useOperation<N extends Name>(
   };
 }
 
-type Item<N extends Name> = Data<N> extends { readonly items: readonly (infer I)[] } ? I : never;
+export type Item<N extends Name> = Data<N> extends { readonly items: readonly (infer I)[] } ? I : never;
 
 /** The operations that answer with pages. Others answer with the whole list. */
-type PagedName = {
+export type PagedName = {
   [N in Name]: Data<N> extends { readonly items: readonly unknown[]; readonly next_cursor: string | null } ? N : never;
 }[Name];
 
-export interface ReadPages<Shown> extends Read<readonly Shown[]> {
+export interface ReadPages<Shown, First = unknown> extends Read<readonly Shown[]> {
+  /** The answer with the first page, which may say more than its items. */
+  readonly first: First | undefined;
   readonly hasMore: boolean;
   readonly isReadingMore: boolean;
   more(): void;
 }
+
+export const listItems = <N extends PagedName>(page: Data<N>): readonly Item<N>[] =>
+  (page as unknown as { items: readonly Item<N>[] }).items;
 
 /** Reads a list page by page. */
 export function usePages<N extends PagedName>(
   name: N,
   args: Args<N>,
   { every, when = true }: ReadOptions = {},
-): ReadPages<Item<N>> {
+): ReadPages<Item<N>, Data<N>> {
   const caller = useCaller();
   const query = useInfiniteQuery(
     infiniteQueryOptions<AnswerOf<N>, PlinthError, { pages: AnswerOf<N>[] }, readonly unknown[], string | undefined>({
@@ -96,7 +101,8 @@ export function usePages<N extends PagedName>(
   );
   const pages = query.data?.pages;
   return {
-    data: pages?.flatMap(({ data }) => (data as unknown as { items: Item<N>[] }).items),
+    data: pages?.flatMap(({ data }) => listItems<N>(data)),
+    first: pages?.[0]?.data,
     notes: pages?.[0]?.notes,
     readAt: query.dataUpdatedAt,
     error: query.error,

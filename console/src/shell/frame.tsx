@@ -143,6 +143,15 @@ function WorkspaceMenu({ ws }: { readonly ws: string }) {
           {name}
         </MenuItem>
       ))}
+      {workspaces.length < 2 && (
+        <>
+          <MenuLine />
+          <p className="max-w-form px-2 py-1 text-dense text-quiet">
+            {current === undefined ? 'You are a member of no workspace.' : `You are its ${current.role}.`} Other
+            workspaces appear here once their admins have invited you.
+          </p>
+        </>
+      )}
     </Menu>
   );
 }

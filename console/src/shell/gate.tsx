@@ -1,11 +1,12 @@
 // Stands before all screens: sets up a new installation, signs people in, and signs them in again over the page when
 // their session has ended.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, use, useEffect } from 'react';
+import { createContext, type ReactNode, use, useEffect, useState } from 'react';
 import type { Data } from '../data/client.ts';
 import { readPref } from '../data/prefs.ts';
 import { operationQuery } from '../data/use-operation.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { say } from '../ui/outcome.tsx';
 import { Loading } from '../ui/panel.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { SetUpForm, SignInForm, StartPage } from './start.tsx';
@@ -29,8 +30,20 @@ export function useLastWorkspace(): string | undefined {
 export function Gate({ children }: { readonly children: ReactNode }) {
   const cache = useQueryClient();
   const me = useQuery(operationQuery('getMe', {}));
-  const isSignedOut = me.error?.status === 401;
+  // While this is asked again, a form that was sent stays, with what it says.
+  const [wasSignedOut, setWasSignedOut] = useState(false);
+  const isRefused = me.error?.status === 401;
+  if (!me.isPending && isRefused !== wasSignedOut) setWasSignedOut(isRefused);
+  const isSignedOut = isRefused || (me.isPending && wasSignedOut);
   const setup = useQuery({ ...operationQuery('getSetup', {}), enabled: isSignedOut });
+
+  // The page that sets a password leads here. Whose password it was is said, because the link may have been somebody else's.
+  const email = me.data?.data.user.email;
+  useEffect(() => {
+    if (email === undefined || location.hash !== '#password-set') return;
+    history.replaceState(history.state, '', location.pathname + location.search);
+    say('good', `Your password is set, and you are signed in as ${email}.`);
+  }, [email]);
 
   // Another read that is refused because nobody is signed in tells the same.
   useEffect(
@@ -54,7 +67,7 @@ export function Gate({ children }: { readonly children: ReactNode }) {
         </Dialog>
       </MeContext>
     );
-  if (me.isPending || (isSignedOut && setup.isPending))
+  if ((me.isPending && !isSignedOut) || (isSignedOut && setup.isPending))
     return (
       <StartPage>
         <Loading />

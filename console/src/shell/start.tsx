@@ -2,12 +2,14 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
 import type { PlinthError } from '../data/client.ts';
+import { keepPref } from '../data/prefs.ts';
 import { useChange } from '../data/use-change.ts';
 import plinth from '../plinth.svg';
 import { ToneIcon, toneClass } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { classNames } from '../ui/class-names.ts';
 import { Field, faultOf } from '../ui/field.tsx';
+import { InboxLink } from '../ui/inbox-link.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { plural } from '../ui/times.ts';
 
@@ -48,17 +50,14 @@ export function SignInForm({ email: known = '', isPage = false }: SignInProps) {
   const submit = async (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const ended = await signIn.perform({ email, password: readText(event.currentTarget, 'password') });
-    if (ended.kind === 'done') await enter();
+    if (ended.kind !== 'done') return;
+    keepPref('wayBack', undefined);
+    await enter();
   };
   if (isForgotten) return <ForgottenForm email={email} onEmail={setEmail} onBack={() => setForgotten(false)} />;
   return (
     <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-4">
       {isPage && <h1 className="text-heading font-semibold">Sign in</h1>}
-      {isPage && location.hash === '#password-set' && !signIn.error && (
-        <p role="status" className={classNames('rounded-medium p-3', toneClass('good'))}>
-          Your password is set. Sign in with it.
-        </p>
-      )}
       {signIn.error && <SignInProblem error={signIn.error} />}
       <EmailField email={email} onEmail={setEmail} autoFocus={email === ''} />
       <Field
@@ -131,6 +130,7 @@ function ForgottenForm({ email, onEmail, onBack }: EmailProps & { onBack(): void
   const forgot = useChange('forgotPassword');
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
+    keepPref('wayBack', location.pathname + location.search);
     void forgot.perform({ email });
   };
   return (
@@ -138,7 +138,12 @@ function ForgottenForm({ email, onEmail, onBack }: EmailProps & { onBack(): void
       <h1 className="text-heading font-semibold">Set a new password</h1>
       {forgot.error && <Problem error={forgot.error} />}
       {forgot.ending && 'data' in forgot.ending ? (
-        <p role="status">If an account has this address, a link is on its way to it. The link is valid for an hour.</p>
+        <>
+          <p role="status">
+            If an account has this address, a link is on its way to it. The link is valid for an hour.
+          </p>
+          <InboxLink />
+        </>
       ) : (
         <>
           <p className="text-quiet">We send a link to your e-mail address. With it you choose a new password.</p>

@@ -9,15 +9,18 @@ interface AppUserSelectProps {
   readonly nobody: string;
   readonly user: string | undefined;
   readonly isCompact?: boolean;
+  /** What choosing a person means, such as "What Ann Archer sees". By default it is the name. */
+  readonly describe?: (name: string) => string;
   onChoose(user: string | undefined): void;
 }
 
-export function AppUserSelect({ label, nobody, user, isCompact = false, onChoose }: AppUserSelectProps) {
+export function AppUserSelect({ label, nobody, user, isCompact = false, describe, onChoose }: AppUserSelectProps) {
   const app = useApp();
+  const describeUser = describe ?? ((name) => name);
   const users = usePages('listAppUsers', { app_id: app.id, limit: 100 });
   const options = (users.data ?? []).map(({ id, email, full_name }) => ({
     value: id,
-    label: full_name && !isCompact ? `${full_name} (${email})` : full_name || email,
+    label: describeUser(full_name && !isCompact ? `${full_name} (${email})` : full_name || email),
   }));
   return (
     <Select

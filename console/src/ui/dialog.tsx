@@ -3,6 +3,7 @@ import { X } from 'lucide-react';
 import { type ReactNode, Suspense, use, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { classNames } from './class-names.ts';
+import { OutcomesInDialog } from './outcome.tsx';
 
 // Dialogs appear gradually and leave at once: another one may be open already, and a secret in one must be gone.
 const backdrop = 'fixed inset-0 z-40 bg-shade transition-opacity data-starting-style:opacity-0';
@@ -72,6 +73,7 @@ function OpenedDialog(props: DialogProps & Opened) {
             <Base.Title className="text-heading font-semibold">{title}</Base.Title>
             {onClose && <IconButton icon={X} name="Close" onClick={onClose} />}
           </div>
+          <OutcomesInDialog />
           {children}
         </Base.Popup>
       </Base.Portal>
@@ -108,6 +110,7 @@ function OpenedConfirm(props: ConfirmProps & Opened) {
         <AlertDialog.Backdrop className={backdrop} />
         <AlertDialog.Popup className={classNames(popup, centred)}>
           <AlertDialog.Title className="text-heading font-semibold">{title}</AlertDialog.Title>
+          <OutcomesInDialog />
           <AlertDialog.Description render={<div />} className="flex flex-col gap-3 text-quiet">
             {children}
           </AlertDialog.Description>

@@ -3,6 +3,7 @@ import { Undo2 } from 'lucide-react';
 import { useDraft } from '../data/prefs.ts';
 import { useOperation } from '../data/use-operation.ts';
 import { Button } from './button.tsx';
+import { CopyButton } from './copy-button.tsx';
 import { Remark } from './panel.tsx';
 
 /** The requests that the stand-in can play: first the app, then changes of it. Empty with a real model. */
@@ -71,16 +72,38 @@ export const StandInWarning = ({ playable, otherwise, onChoose }: WarningProps) 
   </Remark>
 );
 
-/** How whoever operates the installation connects a model. */
+const modelSettings = [
+  'MODEL_URL=https://api.openai.com/v1',
+  'MODEL_API_KEY=paste your key here',
+  'MODEL_NAME=the name of a model',
+].join('\n');
+
+/** How whoever operates the installation connects a model. It is a setting of the server, which no browser can change. */
 export const ConnectModel = () => (
   <details>
     <summary className="target inline-flex items-center underline">How to connect a language model</summary>
-    <span className="block pt-1">
-      Put these three settings of your provider into the file .env of the installation, and start it again. Any provider
-      with OpenAI's protocol for chat completions will do.
+    <ol className="flex list-decimal flex-col gap-3 pt-1 pl-6 text-left">
+      <li>
+        Get a key from a provider of language models. Any will do that offers OpenAI’s protocol for chat completions,
+        also a program on your own computer.
+      </li>
+      <li>
+        Put these lines into the file .env in the folder of the installation, with the address, the key and the model of
+        your provider:
+        <code className="my-2 block rounded-medium bg-sunken p-3 font-mono text-dense break-all whitespace-pre-line text-text">
+          {modelSettings}
+        </code>
+        <CopyButton text={modelSettings} label="Copy the lines" />
+      </li>
+      <li>
+        Stop Plinth and start it again (in the terminal of npm run dev: Ctrl+C, and npm run dev), and load this page
+        again. The stand-in is gone then, and you can ask for any app in your own words. Your apps, their data and their
+        users stay as they are.
+      </li>
+    </ol>
+    <span className="block pt-3 text-left">
+      To find out whether the model is good enough, run{' '}
+      <code className="font-mono">npm run -s plinth -- doctor --model</code> in that folder.
     </span>
-    <code className="block pt-2 font-mono text-dense whitespace-pre-line">
-      {'MODEL_URL=https://…/v1\nMODEL_API_KEY=…\nMODEL_NAME=…'}
-    </code>
   </details>
 );

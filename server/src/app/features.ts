@@ -305,5 +305,6 @@ const describeApp = (
       console: console.answerWithPage !== undefined,
     },
     stand_in_requests: standInRequests,
+    mail_inbox_url: shared.mail.inboxUrl ?? null,
   }),
 });

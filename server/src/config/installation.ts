@@ -5,7 +5,7 @@ import { commaList, oneOf, optional, setting, text, url } from './setting.ts';
 
 export const installationSettings = {
   SMTP_URL: optional(
-    'SMTP server for outgoing mail, such as `smtp://user:password@host:587`. If unset, no mail is sent.',
+    'SMTP server for outgoing mail, such as `smtp://user:password@host:587`. If unset, no mail is sent. A stand-in that keeps all mails can name the page that shows them: `?inbox=http://…`; the console links to it wherever it says that a mail was sent.',
     url('smtp:', 'smtps:'),
   ),
   MAIL_FROM: setting('Sender address of outgoing mail.', 'Plinth <plinth@localhost>', text),

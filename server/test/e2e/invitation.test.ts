@@ -50,7 +50,7 @@ describe('an invitation in a browser', () => {
     await visit(await invite('nora@example.com'), async (page) => {
       await page.getByRole('heading', { name: 'Join Bright Ideas' }).waitFor();
       expect(await page.locator('#heading').textContent()).toContain(
-        'nora@example.com has been invited to this workspace as an editor',
+        'nora@example.com has been invited to this workspace as an editor by owner@example.com.',
       );
       await expectGoodPage(page, 'invitation-new-account');
       await enter(page, 'Your name', 'Nora New');
@@ -109,6 +109,21 @@ describe('an invitation in a browser', () => {
       await enter(page, 'Password, at least', password);
       await page.getByRole('button', { name: 'Create account and join' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
+    });
+  });
+
+  it('names the app that is shared with a guest, and who shares it', async () => {
+    const app = await call(url, 'POST', '/api/apps', { as: owner, body: { name: 'Orders' } });
+    const share = `/api/apps/${app.body.id}/shares/gina@example.com`;
+    expect((await call(url, 'PUT', share, { as: owner, body: { role: 'editor' } })).status).toBe(200);
+    await visit(await linkIn('gina@example.com'), async (page) => {
+      await page.getByRole('heading', { name: 'Open “Orders”' }).waitFor();
+      await see(page, 'gina@example.com has been invited to “Orders” of Bright Ideas by owner@example.com.');
+      await expectGoodPage(page, 'invitation-guest');
+      await enter(page, 'Your name', 'Gina Guest');
+      await enter(page, 'Password, at least', password);
+      await page.getByRole('button', { name: 'Create account and join' }).click();
+      await page.getByRole('heading', { name: 'You can open “Orders” now' }).waitFor();
     });
   });
 

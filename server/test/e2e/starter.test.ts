@@ -6,7 +6,7 @@ import { readStarter } from '../../src/features/builder/starter.ts';
 import { enter, expectAccessible, see, startBrowser } from './browser.ts';
 import { startInstallation } from './installation.ts';
 
-const { url, manage, publish, linkTo, addUser } = await startInstallation();
+const { url, mail, manage, publish, linkTo, addUser } = await startInstallation();
 const { visit } = await startBrowser();
 const password = 'a long enough password';
 const app = await publish(readStarter());
@@ -82,6 +82,7 @@ describe('the starter', () => {
       await heading(page, 'Check your e-mail');
       await see(page, 'A mail should reach nora@customers.example in a few minutes.');
       expect(await page.getByRole('textbox').count()).toBe(0);
+      expect(await page.getByRole('link', { name: 'Open the inbox' }).getAttribute('href')).toBe(mail.inboxUrl);
       await expectAccessible(page, 'sent');
       await page.goto(await linkTo('nora@customers.example'));
       await heading(page, 'Welcome, Nora New');

@@ -45,7 +45,7 @@ export interface ResetPasswordArgs {
   new_password: schemas.ResetPasswordBody['new_password'];
 }
 
-export type ResetPasswordCodes = codes.Gone_reset_link_expired | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+export type ResetPasswordCodes = codes.Forbidden_origin_not_allowed | codes.Gone_reset_link_expired | codes.PayloadTooLarge | codes.UnsupportedMediaType | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export type GetMeCodes = codes.Unauthenticated | codes.Forbidden_66d5be | codes.RateLimited | codes.InternalError | codes.Unavailable | codes.OfEveryOperation;
 
@@ -1377,6 +1377,21 @@ export interface CountRecordsArgs {
 }
 
 export type CountRecordsCodes = codes.Unauthenticated | codes.Forbidden_a9ace9 | codes.NotFound_61adcd | codes.Conflict_rule_too_expensive | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
+
+export interface ListAllRecordsArgs {
+  /** The id of the app or agent. */
+  app_id: string;
+  /** The name of the entity, which is case-sensitive. */
+  entity_name: string;
+  /** Text that must be part of one of the record's texts, regardless of case. */
+  search?: string;
+  /** The maximum number of records per page; a page also ends before its data would exceed 1 MiB. */
+  limit?: number;
+  /** The `next_cursor` of the previous page, valid for 24 hours with the same filters; leave it out for the first page. */
+  cursor?: string;
+}
+
+export type ListAllRecordsCodes = codes.BadRequest_cursor_invalid | codes.Unauthenticated | codes.Forbidden_d0600c | codes.NotFound_61adcd | codes.RateLimited | codes.InternalError | codes.Unavailable | 'validation' | codes.OfEveryOperation;
 
 export interface GetRecordArgs {
   /** The id of the app or agent. */
@@ -3342,7 +3357,7 @@ export interface Operations {
   /**
    * Set a new password with the token from the reset link.
    *
-   * The link works once, for one hour, and verifies the e-mail address. All browser sessions of the user end; tokens and keys stay valid, unless the address was not verified before.
+   * The link works once, for one hour, and verifies the e-mail address. All browser sessions of the user end, and a new one is started; tokens and keys stay valid, unless the address was not verified before.
    *
    * Effect: change. `POST /api/auth/password/reset`
    */
@@ -4329,6 +4344,15 @@ export interface Operations {
    * Effect: read. `GET /api/apps/{app_id}/entities/{entity_name}/count`
    */
   countRecords(args: CountRecordsArgs, options?: CallOptions): Call<schemas.RecordCount, CountRecordsCodes>;
+
+  /**
+   * List all records of an entity with their creators, newest first; rules do not apply.
+   *
+   * For editors of the app, who decide about its rules. Fields with read rules are included. To see what a user of the app sees, use `listRecords` with a token of that user.
+   *
+   * Effect: read. `GET /api/apps/{app_id}/entities/{entity_name}/all`
+   */
+  listAllRecords(args: ListAllRecordsArgs, options?: CallOptions): PagedCall<schemas.AllRecords, ListAllRecordsCodes, schemas.AllRecords['items'][number]>;
 
   /**
    * Read one record.
@@ -6346,6 +6370,15 @@ export interface AppOperations {
    * Effect: read. `GET /api/apps/{app_id}/entities/{entity_name}/count`
    */
   countRecords(args: Omit<CountRecordsArgs, 'app_id'>, options?: CallOptions): Call<schemas.RecordCount, CountRecordsCodes>;
+
+  /**
+   * List all records of an entity with their creators, newest first; rules do not apply.
+   *
+   * For editors of the app, who decide about its rules. Fields with read rules are included. To see what a user of the app sees, use `listRecords` with a token of that user.
+   *
+   * Effect: read. `GET /api/apps/{app_id}/entities/{entity_name}/all`
+   */
+  listAllRecords(args: Omit<ListAllRecordsArgs, 'app_id'>, options?: CallOptions): PagedCall<schemas.AllRecords, ListAllRecordsCodes, schemas.AllRecords['items'][number]>;
 
   /**
    * Read one record.

@@ -206,6 +206,17 @@ export interface AggregateOverTimeBody {
   max_buckets?: number | null;
 }
 
+export interface AllRecords {
+  /** The items of the page, newest first unless stated otherwise. */
+  items: RecordWithCreator[];
+  /** The cursor of the next page, for 24 hours; null on the last page. */
+  next_cursor: string | null;
+  /** Whether there are more. */
+  has_more: boolean;
+  /** How many records match; null on later pages, and if they could not be counted within a second (`X-Partial-Result: total`). */
+  total: RecordTotal | null;
+}
+
 export interface AnalyticsEvent {
   /** The id of the event. */
   event_id: string;
@@ -2905,6 +2916,10 @@ export interface OpenInvitationBody {
 export interface OpenedInvitation {
   /** The name of the workspace. */
   workspace_name: string;
+  /** The e-mail address of the person who invited; null if it is not verified, or their account is gone. */
+  invited_by: string | null;
+  /** The names of the apps that are shared by the invitation, at most three. */
+  app_names: string[];
   /** The e-mail address that was invited. */
   email: string;
   /** The role that the person gets by joining; `guest` if only apps are shared with them. */
@@ -3311,6 +3326,17 @@ export interface RecordCount {
   count: number;
 }
 
+export interface RecordCreator {
+  /** What the creator is: a user of the app (`app_user`), a member of the workspace (`member`), one of both who no longer exists (`removed`), or a visitor without an account or the app itself (`anonymous`). */
+  kind: 'app_user' | 'member' | 'removed' | 'anonymous';
+  /** The id of the creator; null if `anonymous`. */
+  id: string | null;
+  /** The present e-mail address of the creator; null if they are removed or not known, and in apps that hide authorship. */
+  email: string | null;
+  /** The present name of the creator; null if they are removed or not known, and in apps that hide authorship. */
+  full_name: string | null;
+}
+
 export interface RecordEvent {
   /** The id of the event, which is the same in all of its deliveries. */
   id: string;
@@ -3352,6 +3378,20 @@ export interface RecordQuery {
   /** No condition is met. */
   $nor?: RecordQuery[];
   [field: string]: unknown;
+}
+
+export interface RecordTotal {
+  /** How many records match, counted up to 10,000. */
+  count: number;
+  /** Whether counting ended at 10,000, so there may be more. */
+  or_more: boolean;
+}
+
+export interface RecordWithCreator {
+  /** The record with all its fields. */
+  record: EntityRecord;
+  /** Who created the record. */
+  creator: RecordCreator;
 }
 
 export interface RecordsDeleted {
@@ -3996,6 +4036,8 @@ export interface ServerInfo {
   features: ServerFeatures;
   /** What the builder chat can be asked for if a stand-in for a language model is configured: first the app, then changes of it. Empty with a real model. */
   stand_in_requests: string[];
+  /** The page that shows all mails if a stand-in for a mail server keeps them instead of delivering them, as under `npm run dev`; null with a real mail server, and without mail. */
+  mail_inbox_url: string | null;
 }
 
 export interface SessionAsset {

@@ -138,6 +138,7 @@ export const table: Readonly<Record<string, string>> = {
   createRecord: 'POST /api/apps/{app_id}/entities/{entity_name} k i a B',
   deleteRecords: 'DELETE /api/apps/{app_id}/entities/{entity_name} k i a b',
   countRecords: 'GET /api/apps/{app_id}/entities/{entity_name}/count s r',
+  listAllRecords: 'GET /api/apps/{app_id}/entities/{entity_name}/all s r p=items',
   getRecord: 'GET /api/apps/{app_id}/entities/{entity_name}/{entity_id} s r',
   updateRecord: 'PUT /api/apps/{app_id}/entities/{entity_name}/{entity_id} k i a B',
   deleteRecord: 'DELETE /api/apps/{app_id}/entities/{entity_name}/{entity_id} s d',

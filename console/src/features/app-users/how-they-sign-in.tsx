@@ -4,6 +4,7 @@ import { useOperation } from '../../data/use-operation.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { InboxLink } from '../../ui/inbox-link.tsx';
 import { Panel, Remark } from '../../ui/panel.tsx';
 import { findWayIn, type Person, type WayIn } from './way-in.ts';
 
@@ -42,6 +43,7 @@ function Advice(way: WayIn) {
     <div className="flex flex-col items-start gap-3">
       <p className="w-full rounded-medium bg-sunken p-3 whitespace-pre-line">{way.text}</p>
       <CopyButton text={way.text} label="Copy the text" />
+      <InboxLink />
     </div>
   );
 }

@@ -1,11 +1,11 @@
 // Home: what do you want to build? Then the apps that were changed last.
 import { Link, useNavigate } from '@tanstack/react-router';
-import { ArrowRight, Lock, Users } from 'lucide-react';
+import { ArrowRight, Lock, Sparkles, Users } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useWorkspaceId } from '../../data/client.ts';
 import { useChange } from '../../data/use-change.ts';
 import { useOperation } from '../../data/use-operation.ts';
-import { buttonClass } from '../../ui/button.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Composer } from '../../ui/composer.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
@@ -38,12 +38,13 @@ export function HomeScreen({ ws, mayBuild }: { readonly ws: string; readonly may
   useEffect(() => {
     document.title = 'Home · Plinth';
   }, []);
+  const isEmpty = apps.data?.items.length === 0;
   return (
     <div className="mx-auto flex w-full max-w-page flex-col gap-12 p-4 pb-12 middle:p-8">
       <div className="mx-auto flex w-full max-w-reading flex-col gap-6 pt-6 middle:pt-16">
         <h1 className="text-center text-title font-semibold">What do you want to build?</h1>
         {mayBuild ? (
-          <Prompt />
+          <Prompt isFirst={isEmpty} />
         ) : (
           <Remark>
             Your role in this workspace lets you look at apps, but not build them. Ask an admin for the role of an
@@ -51,33 +52,35 @@ export function HomeScreen({ ws, mayBuild }: { readonly ws: string; readonly may
           </Remark>
         )}
       </div>
-      <section aria-labelledby="your-apps" className="flex flex-col gap-4">
-        <div className="flex items-center justify-between gap-3">
-          <h2 id="your-apps" className="text-heading font-semibold">
-            Apps
-          </h2>
-          <Link to="/w/$ws/apps" params={{ ws }} className={classNames(buttonClass('quiet'), '-mr-3')}>
-            All apps
-            <ArrowRight size={16} aria-hidden />
-          </Link>
-        </div>
-        <Panel
-          read={apps}
-          lines={4}
-          isEmpty={({ items }) => items.length === 0}
-          empty="There are no apps yet. The first one begins above."
-        >
-          {({ items }) => (
-            <ul className="grid grid-cols-1 gap-4 middle:grid-cols-2 wide:grid-cols-3">
-              {items.map((app) => (
-                <li key={app.id} className="flex min-w-0 flex-col">
-                  <AppCard app={app} />
-                </li>
-              ))}
-            </ul>
-          )}
-        </Panel>
-      </section>
+      {!(isEmpty && mayBuild) && (
+        <section aria-labelledby="your-apps" className="flex flex-col gap-4">
+          <div className="flex items-center justify-between gap-3">
+            <h2 id="your-apps" className="text-heading font-semibold">
+              Apps
+            </h2>
+            <Link to="/w/$ws/apps" params={{ ws }} className={classNames(buttonClass('quiet'), '-mr-3')}>
+              All apps
+              <ArrowRight size={16} aria-hidden />
+            </Link>
+          </div>
+          <Panel
+            read={apps}
+            lines={4}
+            isEmpty={({ items }) => items.length === 0}
+            empty="There are no apps here that you may see yet. Whoever builds one can share it with you."
+          >
+            {({ items }) => (
+              <ul className="grid grid-cols-1 gap-4 middle:grid-cols-2 wide:grid-cols-3">
+                {items.map((app) => (
+                  <li key={app.id} className="flex min-w-0 flex-col">
+                    <AppCard app={app} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Panel>
+        </section>
+      )}
     </div>
   );
 }
@@ -87,7 +90,8 @@ const visibilities = {
   private: { label: 'Only you and admins', icon: Lock },
 } as const;
 
-function Prompt() {
+/** Where nothing is built yet, one sentence says what to do, and one button does it. */
+function Prompt({ isFirst }: { readonly isFirst: boolean }) {
   const workspaceId = useWorkspaceId();
   const navigate = useNavigate();
   const info = useOperation('serverInfo', {});
@@ -110,8 +114,7 @@ function Prompt() {
     change();
     input.current?.focus();
   };
-  const build = async () => {
-    const content = text.trim();
+  const build = async (content = text.trim()) => {
     const ended = await create.perform({ name: nameApp(content), visibility, initial_message: { content } });
     if (!('data' in ended)) return;
     draft.clear();
@@ -161,7 +164,15 @@ function Prompt() {
         {price && <Price atLeast={price} remaining={credits.data?.remaining} />}
       </Composer>
       {create.error && <Problem error={create.error} title="The app was not created" onAgain={() => void build()} />}
-      {text === '' && hasModel && (
+      {text === '' && hasModel && isFirst && offered[0] !== undefined && (
+        <div className="flex flex-col items-center gap-3 text-center">
+          <p>Nothing is built here yet: describe your first app above, or see how it goes with an example.</p>
+          <Button icon={Sparkles} isBusy={create.isSending} onClick={() => void build(offered[0])}>
+            Build “{offered[0]}”
+          </Button>
+        </div>
+      )}
+      {text === '' && hasModel && !isFirst && (
         <ul aria-label="Examples" className="flex flex-wrap justify-center gap-2">
           {offered.map((example) => (
             <li key={example}>
@@ -191,7 +202,11 @@ function Prompt() {
       {playable.length > 0 && !isUnplayable && (
         <div className="mx-auto max-w-dialog text-center text-dense text-quiet">
           No language model is connected, so a stand-in answers. It can build one app, a recorded example:{' '}
-          {text === '' ? 'press the request above, and then Build.' : 'press Build.'}
+          {text !== ''
+            ? 'press Build.'
+            : isFirst
+              ? 'press the button above.'
+              : 'press the request above, and then Build.'}{' '}
           <ConnectModel />
         </div>
       )}

@@ -9,6 +9,7 @@ import { useOperation, usePages } from '../../data/use-operation.ts';
 import { type Sending, useSending } from '../../data/use-sending.ts';
 import { useStream } from '../../data/use-stream.ts';
 import { Since } from '../../ui/age.tsx';
+import { ToneIcon, toneClass } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Composer } from '../../ui/composer.tsx';
@@ -101,6 +102,14 @@ export function Chat({ app }: { readonly app: App }) {
           <Problem error={stream.error} title="New messages don't arrive by themselves" onAgain={stream.again} />
         )}
         {sending.problem && <Problem {...sending.problem} />}
+        {sending.checked && (
+          <p role="status" className={classNames('flex gap-2 rounded-medium p-3', toneClass('good'))}>
+            <ToneIcon tone="good" />
+            {sending.checked.hadArrived
+              ? 'Your message had arrived. Nothing was sent a second time.'
+              : 'Your message had not arrived. It is sent now.'}
+          </p>
+        )}
       </Scroller>
       <Sender
         app={app}
@@ -147,6 +156,11 @@ function Sender({ app, sending, isWorking, price, isAsking, playable }: SenderPr
   const sendText = async () => {
     if (await sending.send(text.trim())) draft.clear();
   };
+  const isArrived = sending.checked !== undefined && sending.checked.content === text.trim();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed goes once it is known to have arrived.
+  useEffect(() => {
+    if (isArrived) draft.clear();
+  }, [isArrived]);
   const offered = isWorking || isAsking ? undefined : playable;
   const isUnplayable =
     offered !== undefined && text.trim() !== '' && !offered.some((request) => isSameRequest(request, text));

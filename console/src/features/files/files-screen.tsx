@@ -9,6 +9,7 @@ import { useChange } from '../../data/use-change.ts';
 import { useOperation, usePages } from '../../data/use-operation.ts';
 import { Button } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
+import { ListBesideDetails } from '../../ui/list-beside-details.tsx';
 import { say, sayOutcome } from '../../ui/outcome.tsx';
 import { Empty, Panel, Remark } from '../../ui/panel.tsx';
 import { formatBytes } from '../../ui/times.ts';
@@ -24,21 +25,11 @@ export function FilesScreen({ path }: { readonly path: string | undefined }) {
     if (hasMore && !isReadingMore && error === null) more();
   });
   return (
-    <div className="flex min-h-0 grow flex-col middle:flex-row">
-      <h1 className="sr-only">Files</h1>
-      <section
-        aria-label="Files"
-        className={classNames(
-          'min-h-0 flex-col gap-2 overflow-y-auto p-3 middle:flex middle:w-sidebar middle:shrink-0 middle:border-r middle:border-line',
-          path === undefined ? 'flex' : 'hidden',
-        )}
-      >
-        <div className="flex items-center justify-between gap-2 pl-2">
-          <p aria-hidden className="text-long font-semibold">
-            Files
-          </p>
-          <FileActions />
-        </div>
+    <ListBesideDetails
+      title="Files"
+      isNarrow
+      actions={<FileActions />}
+      list={
         <Panel
           read={files}
           lines={6}
@@ -46,20 +37,15 @@ export function FilesScreen({ path }: { readonly path: string | undefined }) {
         >
           {(items) => <Tree nodes={buildTree(items.map((file) => file.path))} chosen={path} depth={0} />}
         </Panel>
-      </section>
-      <div className="flex min-h-0 min-w-0 grow flex-col">
-        {path === undefined ? (
-          <div className="m-auto hidden max-w-form p-6 middle:block">
-            <Empty>
-              <File size={32} aria-hidden />
-              <p>Choose a file to read or change it.</p>
-            </Empty>
-          </div>
-        ) : (
-          <FileView key={path} path={path} />
-        )}
-      </div>
-    </div>
+      }
+      details={path === undefined ? undefined : <FileView key={path} path={path} />}
+      back={
+        <Link to="/editor/$app/files" params={{ app: app.id }} className="target text-link">
+          All files
+        </Link>
+      }
+      hint={{ icon: File, text: 'Choose a file to read or change it.' }}
+    />
   );
 }
 
@@ -115,9 +101,6 @@ function FileView({ path }: { readonly path: string }) {
   const read = useOperation('getAppFile', { app_id: app.id, path });
   return (
     <div className="flex min-h-0 grow flex-col">
-      <Link to="/editor/$app/files" params={{ app: app.id }} className="target px-4 pt-3 text-link middle:hidden">
-        All files
-      </Link>
       <Panel read={read} lines={8}>
         {(file) =>
           file.encoding === 'utf-8' ? (

@@ -13,12 +13,13 @@ import { DeleteApp } from '../../ui/delete-app.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Field, FieldRow, faultOf, Select } from '../../ui/field.tsx';
 import { More } from '../../ui/more.tsx';
-import { say, sayOutcome } from '../../ui/outcome.tsx';
+import { sayOutcome } from '../../ui/outcome.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { explain, Problem } from '../../ui/problem.tsx';
 import { Screen, Section } from '../../ui/screen.tsx';
 import { changeName, findNameFault } from './address.ts';
 import { Address } from './publish.tsx';
+import { type SharedWith, ShareResult } from './share-result.tsx';
 
 export function SettingsScreen() {
   return (
@@ -258,17 +259,16 @@ function Shares() {
   const remove = useChange('deleteAppShare');
   const { error } = share;
   const [role, setRole] = useState<'editor' | 'viewer'>('editor');
+  const [shared, setShared] = useState<SharedWith>();
   const submit = async (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
     const email = String(new FormData(form).get('email'));
+    setShared(undefined);
     const ended = await share.perform({ app_id: app.id, email, role });
     if (!('data' in ended)) return;
-    const notMailed = ended.notes.warnings.find((warning) => warning.startsWith('invitation_mail_'));
-    if (ended.data.status === 'invited' && notMailed !== undefined) say('wait', `${email} is invited. ${noMail}`);
-    else if (ended.data.status === 'invited')
-      sayOutcome(ended, `Shared with ${email}. They get a mail with an invitation, unless they have one already.`, '');
-    else sayOutcome(ended, `Shared with ${email}. They get no mail, so tell them yourself.`, '');
+    const isMailed = !ended.notes.warnings.some((warning) => warning.startsWith('invitation_mail_'));
+    setShared({ email, way: ended.data.status === 'joined' ? 'joined' : isMailed ? 'mailed' : 'not mailed' });
     form.reset();
   };
   return (
@@ -300,6 +300,7 @@ function Shares() {
         </FieldRow>
       </form>
       {error && error.faults.length === 0 && <Problem error={error} title="The app was not shared" />}
+      {shared && <ShareResult key={shared.email} {...shared} />}
       <Panel read={shares} lines={1} empty="It is shared with nobody yet.">
         {(items) => (
           <ul className="flex flex-col divide-y divide-line">
@@ -312,13 +313,14 @@ function Shares() {
                   <Button
                     kind="quiet"
                     isBusy={remove.isSending}
-                    onClick={async () =>
+                    onClick={async () => {
+                      if (shared?.email === email) setShared(undefined);
                       sayOutcome(
                         await remove.perform({ app_id: app.id, email }),
                         `No longer shared with ${email}.`,
                         'It is still shared.',
-                      )
-                    }
+                      );
+                    }}
                   >
                     Remove
                   </Button>
@@ -331,9 +333,6 @@ function Shares() {
     </Section>
   );
 }
-
-const noMail =
-  'No mail could be sent to them, so they do not know of it yet. Ask whoever operates this installation to set up mail.';
 
 /** A value leaves the page when it is sent: the field is emptied, and no operation returns it. */
 function Secrets() {

@@ -21,6 +21,7 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { compareTexts, countLines, readDiff } from '../../ui/diff.ts';
 import { DiffView } from '../../ui/diff-view.tsx';
+import { ListBesideDetails } from '../../ui/list-beside-details.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { More } from '../../ui/more.tsx';
 import { Empty, Panel, Remark } from '../../ui/panel.tsx';
@@ -37,35 +38,21 @@ export function RevisionsScreen({ rev }: { readonly rev: string | undefined }) {
   const app = useApp();
   const revisions = usePages('listRevisions', { app_id: app.id, limit: 50 });
   return (
-    <div className="flex min-h-0 grow flex-col middle:flex-row">
-      <h1 className="sr-only">Revisions</h1>
-      <section
-        aria-label="Revisions"
-        className={classNames(
-          'min-h-0 flex-col gap-2 overflow-y-auto p-3 middle:flex middle:w-list middle:shrink-0 middle:border-r middle:border-line',
-          rev === undefined ? 'flex' : 'hidden',
-        )}
-      >
-        <p aria-hidden className="px-3 pt-1 text-long font-semibold">
-          Revisions
-        </p>
+    <ListBesideDetails
+      title="Revisions"
+      list={
         <Panel read={revisions} lines={6} empty="No revision is kept yet.">
           {(items) => <List items={items} rev={rev} pages={revisions} />}
         </Panel>
-      </section>
-      <div className="min-h-0 min-w-0 grow overflow-y-auto">
-        {rev === undefined ? (
-          <div className="m-auto hidden max-w-form p-6 middle:block">
-            <Empty>
-              <History size={32} aria-hidden />
-              <p>Choose a revision to see what it changed.</p>
-            </Empty>
-          </div>
-        ) : (
-          <Details key={rev} rev={rev} />
-        )}
-      </div>
-    </div>
+      }
+      details={rev === undefined ? undefined : <Details key={rev} rev={rev} />}
+      back={
+        <Link to="/editor/$app/revisions" params={{ app: app.id }} className="target text-link">
+          All revisions
+        </Link>
+      }
+      hint={{ icon: History, text: 'Choose a revision to see what it changed.' }}
+    />
   );
 }
 
@@ -120,9 +107,6 @@ function Details({ rev }: { readonly rev: string }) {
   const revision = useOperation('getRevision', { app_id: app.id, revision: rev });
   return (
     <div className="flex flex-col gap-4 p-4 middle:p-6">
-      <Link to="/editor/$app/revisions" params={{ app: app.id }} className="target self-start text-link middle:hidden">
-        All revisions
-      </Link>
       <Panel read={revision} lines={8}>
         {(shown) => (
           <div className="flex flex-col gap-6">

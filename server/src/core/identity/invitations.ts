@@ -121,6 +121,10 @@ export type InvitationDetails = Invitation & {
   readonly workspace_name: string;
   readonly plan: Plan;
   readonly user_id: string | null;
+  /** The address of who invited, if it is verified. Otherwise it could be used to impersonate someone else. */
+  readonly inviter: string | null;
+  /** The apps that are shared by the invitation, by name. */
+  readonly app_names: readonly string[];
 };
 
 /**
@@ -134,13 +138,34 @@ export async function findInvitationByToken(
 ): Promise<InvitationDetails | undefined> {
   const hashes = peppers.map((pepper) => hashOneTimeToken(token, pepper));
   const { rows } = await sql<InvitationDetails>`/* lookup */
-    select ${sql.join(invitationColumns.map((column) => sql.ref(`i.${column}`)))}, w.name as workspace_name, w.plan, u.id as user_id
+    select ${sql.join(invitationColumns.map((column) => sql.ref(`i.${column}`)))}, w.name as workspace_name, w.plan, u.id as user_id, by.email as inviter,
+      array(select a.name from invitation_shares s join apps a on a.id = s.app_id and a.deleted_date is null
+        where s.workspace_id = i.workspace_id and s.invitation_id = i.id order by a.name limit ${maxNamedApps}) as app_names
     from invitations i
     join workspaces w on w.id = i.workspace_id and w.deleted_date is null
     left join users u on u.email = i.email and (u.email_verified_at is not null or not i.mailed)
+    left join users by on by.id = i.invited_by and by.email_verified_at is not null
     left join memberships m on m.workspace_id = i.workspace_id and m.user_id = i.accepted_by
     where i.hash in (${sql.join(hashes)}) and (i.accepted_at is null or m.user_id is not null)`.execute(db);
   return rows[0];
+}
+
+const maxNamedApps = 3;
+
+/** The names of the apps that are shared by an invitation. */
+export async function listNamesOfSharedApps(db: Db, { workspace_id, id }: InvitationRef): Promise<string[]> {
+  const apps = await db
+    .selectFrom('invitation_shares')
+    .innerJoin('apps', 'apps.id', 'invitation_shares.app_id')
+    .where('invitation_shares.workspace_id', '=', workspace_id)
+    .where('invitation_shares.invitation_id', '=', id)
+    .where('apps.workspace_id', '=', workspace_id)
+    .where('apps.deleted_date', 'is', null)
+    .orderBy('apps.name')
+    .limit(maxNamedApps)
+    .select('apps.name')
+    .execute();
+  return apps.map(({ name }) => name);
 }
 
 /** Makes the person a member with the invitation's role, and transfers the invitation's shares to them. */

@@ -382,7 +382,16 @@ describe('passwords', () => {
     const reset = (reset_token: string) =>
       post('/api/auth/password/reset', { reset_token, new_password: 'a brand new password' });
     expect(await reset('wrong')).toMatchObject({ status: 410, body: { code: 'reset_link_expired' } });
-    expect(await reset(link?.[1] ?? '')).toMatchObject({ status: 200 });
+    const elsewhere = {
+      headers: { origin: 'https://evil.example' },
+      body: { reset_token: link?.[1], new_password: 'x'.repeat(12) },
+    };
+    const stolen = await world.call('POST', '/api/auth/password/reset', elsewhere);
+    expect(stolen).toMatchObject({ status: 403, body: { code: 'origin_not_allowed' } });
+    const done = await reset(link?.[1] ?? '');
+    expect(done.body).toEqual({ success: true });
+    const me = await world.call('GET', '/api/auth/me', { headers: { cookie: cookieOf(done) } });
+    expect(me.body.user.email).toBe(person.email);
     expect(await reset(link?.[1] ?? '')).toMatchObject({ status: 410 });
     expect((await world.call('GET', '/api/auth/me', { headers: { cookie: session } })).status).toBe(401);
     await world.resetRateLimits(); // avoids the limit of one attempt per 5 seconds

@@ -4,7 +4,13 @@ import { auditSelf, auditVisitor, redacted } from '../../core/audit/audit.ts';
 import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import type { Counters } from '../../core/auth/rate-limits/counters.ts';
 import type { Pepper } from '../../core/auth/tokens.ts';
-import { endSessions, getCallingUser, getUser, hashOneTimeToken } from '../../core/identity/accounts.ts';
+import {
+  endSessions,
+  getCallingUser,
+  hashOneTimeToken,
+  lockUser,
+  type SessionDeps,
+} from '../../core/identity/accounts.ts';
 import {
   findPassword,
   hashPassword,
@@ -20,6 +26,7 @@ import { type Answer, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { withdrawApprovals } from './device/store.ts';
+import { startSession } from './session-start.ts';
 import { insertResetMail, isRedeemable, redeemReset } from './store.ts';
 
 const maxMailsPerHour = 3;
@@ -31,6 +38,8 @@ export interface PasswordDeps {
   readonly baseUrl: string;
   readonly wake: Pick<WakeUps, 'notify'>;
 }
+
+type ResetDeps = PasswordDeps & SessionDeps;
 
 const done = { success: true } as const;
 
@@ -99,9 +108,10 @@ export async function forgotPassword(db: Db, deps: PasswordDeps, visitor: Visito
   return done;
 }
 
+/** Ends all sessions of the user, and starts one for the browser in which the link was used. */
 export async function resetPassword(
   db: Db,
-  deps: PasswordDeps,
+  deps: ResetDeps,
   visitor: Visitor,
   input: { reset_token: string; new_password: string },
   now: Date,
@@ -112,7 +122,7 @@ export async function resetPassword(
   return transaction(db, async (db) => {
     const reset = await redeemReset(db, token, now);
     if (reset === undefined) throw resetLinkExpired();
-    const user = await getUser(db, reset.user_id);
+    const user = await lockUser(db, reset.user_id); // so an account that is deactivated meanwhile gets no session
     await savePassword(db, user.id, hash, now);
     await claimAccount(db, visitor, user, now);
     await auditVisitor(
@@ -124,7 +134,7 @@ export async function resetPassword(
       },
       now,
     );
-    return done;
+    return user.deactivated_at === null ? startSession(db, deps, visitor, { user, body: done }, now) : done;
   });
 }
 

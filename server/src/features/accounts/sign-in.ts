@@ -16,7 +16,6 @@ import {
   type SessionDeps,
   sessionCookie,
 } from '../../core/identity/accounts.ts';
-import { describeBrowser } from '../../core/identity/browsers.ts';
 import {
   findPassword,
   hashPassword,
@@ -25,18 +24,18 @@ import {
   savePassword,
 } from '../../core/identity/passwords.ts';
 import { presentUser } from '../../core/identity/shapes.ts';
-import { isKnownAddress, isNewPlace } from '../../core/identity/sign-in-addresses.ts';
+import { isKnownAddress } from '../../core/identity/sign-in-addresses.ts';
 import { countFailedTry, nameAccount, refuseRepeatedTries } from '../../core/identity/sign-in-tries.ts';
 import { insertUser, insertWorkspace } from '../../core/identity/users.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
-import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
-import { nameClient } from '../../kit/http/connection/client-address.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import type { SetupInput, UserRow } from './contract.ts';
-import { findSetupToken, insertSignInMail, removeSetupTokens } from './store.ts';
+import type { SetupInput } from './contract.ts';
+import { startSession } from './session-start.ts';
+import { findSetupToken, removeSetupTokens } from './store.ts';
 
 export interface SignInDeps extends SessionDeps {
   readonly counters: Counters;
@@ -131,26 +130,10 @@ export async function signIn(
     // If the password was changed during the check, the caller sent the old one.
     if (!(await lockPasswordIfUnchanged(db, stored.user_id, stored.hash))) throw wrongEmailOrPassword();
     const user = await getUser(db, stored.user_id);
-    await reportNewPlace(db, deps, user, visitor, now); // must run before the new session makes the place known
-    const token = await createSession(db, deps, user.id, visitor, now);
-    await auditVisitor(
-      db,
-      { visitor, person: user, change: { type: 'auth.sign_in', target: { kind: 'user', id: user.id } } },
-      now,
-    );
     const memberships = await listWorkspacesOf(db, { user_id: user.id, workspace_id: null });
     const workspaces = memberships.map(({ id, name, role, plan }) => ({ id, name, role, plan }));
-    return answerWithSession({ user: presentUser(user), workspaces }, token, deps);
+    return startSession(db, deps, visitor, { user, body: { user: presentUser(user), workspaces } }, now);
   });
-}
-
-/** Notifies the user by e-mail if their address is verified. An unverified address may belong to someone else. */
-async function reportNewPlace(db: Db, deps: SignInDeps, user: UserRow, visitor: Visitor, now: Date): Promise<void> {
-  if (!deps.mail.configured || user.email_verified_at === null) return;
-  const browser = describeBrowser(visitor.user_agent);
-  if (!(await isNewPlace(db, user, { ip: visitor.ip, browser }, deps.tokenKeys.peppers, now))) return;
-  await insertSignInMail(db, user.id, { address: nameClient(visitor.ip), browser }, now);
-  afterCommit(db, () => deps.wake.notify('sign_in_mails'));
 }
 
 export async function signOut(db: Db, deps: Pick<SessionDeps, 'secureCookie'>, access: SelfAccess, now: Date) {

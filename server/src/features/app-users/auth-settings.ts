@@ -53,7 +53,7 @@ const saveChange = (db: Db, access: AppAccess, { sign_up, methods }: AppAuthSett
 // ---- for other features
 
 interface MailDeps {
-  readonly mail: Pick<Mail, 'configured'>;
+  readonly mail: Pick<Mail, 'configured' | 'inboxUrl'>;
 }
 
 /** Used by the assistant that builds the app. Until the settings are saved, nobody has chosen who may sign up. */
@@ -74,7 +74,8 @@ export async function readSignInOffer(
   app: Pick<AppRow, 'id' | 'public_settings'>,
 ): Promise<SignInOffer> {
   const settings = await getSettings(db, app.id);
-  return { ...toChange(settings), sign_up: offerSignUp(app, settings, { mail }), mail: mail.configured };
+  const offer = { ...toChange(settings), sign_up: offerSignUp(app, settings, { mail }), mail: mail.configured };
+  return mail.inboxUrl === undefined ? offer : { ...offer, mail_inbox: mail.inboxUrl };
 }
 
 export interface SignInOffer {
@@ -82,6 +83,8 @@ export interface SignInOffer {
   readonly methods: { readonly password: boolean; readonly link: boolean };
   /** Whether this installation can send e-mail. */
   readonly mail: boolean;
+  /** The page that shows all mails, if a stand-in keeps them instead of delivering them. */
+  readonly mail_inbox?: string;
 }
 
 // ---- what the settings mean

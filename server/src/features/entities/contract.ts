@@ -8,12 +8,14 @@ import {
   distinct,
   email,
   id,
+  items,
   list,
   objectOf,
   oneOf,
   openObject,
   openQuery,
   optional,
+  pageQuery,
   parameter,
   pattern,
   query,
@@ -22,7 +24,9 @@ import {
   queryJson,
   storedObjectOf,
   strictBody,
+  strictQuery,
   timestamp,
+  unstoredText,
 } from '../../kit/http/shapes.ts';
 import { rowOperations } from './rules/grammar.ts';
 import { callerKinds, openingOperations } from './rules/openings/openings.ts';
@@ -226,6 +230,57 @@ export const ListRecordsQuery = openQuery({
     'b0R4Zk1hUTJ5',
   ),
 });
+export const ListAllRecordsQuery = strictQuery({
+  search: parameter(
+    unstoredText(1, 100).optional(),
+    "Text that must be part of one of the record's texts, regardless of case.",
+    'hopper',
+  ),
+  limit: described(
+    queryInteger(1, 1000).default(100),
+    'The maximum number of records per page; a page also ends before its data would exceed 1 MiB.',
+    100,
+  ),
+  cursor: pageQuery.cursor,
+});
+
+const creatorText = (what: string) =>
+  `${what} of the creator; null if they are removed or not known, and in apps that hide authorship.`;
+
+const recordsOfAll = items(
+  answer('RecordWithCreator', {
+    record: described(EntityRecord, 'The record with all its fields.'),
+    creator: described(
+      answer('RecordCreator', {
+        kind: described(
+          oneOf('app_user', 'member', 'removed', 'anonymous'),
+          'What the creator is: a user of the app (`app_user`), a member of the workspace (`member`), one of both who no longer exists (`removed`), or a visitor without an account or the app itself (`anonymous`).',
+          'app_user',
+        ),
+        id: described(
+          id.nullable(),
+          'The id of the creator; null if `anonymous`.',
+          '0198c207-1111-7abc-9def-0a1b2c3d4e5f',
+        ),
+        email: described(z.string().nullable(), creatorText('The present e-mail address'), 'grace@example.com'),
+        full_name: described(z.string().nullable(), creatorText('The present name'), 'Grace Hopper'),
+      }),
+      'Who created the record.',
+    ),
+  }),
+);
+export const AllRecords = answer('AllRecords', {
+  ...recordsOfAll.shape,
+  total: described(
+    answer('RecordTotal', {
+      count: described(count, 'How many records match, counted up to 10,000.', 42),
+      or_more: described(z.boolean(), 'Whether counting ended at 10,000, so there may be more.', false),
+    }).nullable(),
+    'How many records match; null on later pages, and if they could not be counted within a second (`X-Partial-Result: total`).',
+  ),
+});
+export type AllRecords = z.input<typeof AllRecords>;
+
 export const CountRecordsQuery = openQuery(filterParameters);
 export const RecordCount = answer('RecordCount', {
   count: described(count, 'How many records that the caller may read match the filters.', 42),

@@ -322,6 +322,7 @@ describe('the OpenAPI document', () => {
         console: false,
       },
       stand_in_requests: [],
+      mail_inbox_url: null,
     });
     const platform = await startAdPlatform();
     const configured = await startSecondApp(world, {

@@ -32,6 +32,7 @@ export interface InstallationDeps {
     beta: true;
     features: Record<keyof z.input<typeof Features>, boolean>;
     stand_in_requests: readonly string[];
+    mail_inbox_url: string | null;
   };
 }
 
@@ -96,6 +97,11 @@ const Info = answer('ServerInfo', {
     z.array(z.string()).readonly(),
     'What the builder chat can be asked for if a stand-in for a language model is configured: first the app, then changes of it. Empty with a real model.',
     [],
+  ),
+  mail_inbox_url: described(
+    z.string().nullable(),
+    'The page that shows all mails if a stand-in for a mail server keeps them instead of delivering them, as under `npm run dev`; null with a real mail server, and without mail.',
+    null,
   ),
 });
 

@@ -16,6 +16,8 @@ export interface MailConnection {
 export interface Mail {
   /** False if no SMTP server is configured. Links are then shown to the caller, or printed by an operator's command. */
   readonly configured: boolean;
+  /** The page that shows all mails, if a stand-in for a mail server keeps them instead of delivering them. */
+  readonly inboxUrl: string | undefined;
   /**
    * `sent` means that the server accepted the e-mail. `failed` means that it did not, or could not be reached. `off`
    * means that no server is configured.
@@ -30,18 +32,21 @@ export function openMail(smtpUrl: string | undefined, from: string, onFailure: (
   if (smtpUrl === undefined)
     return {
       configured: false,
+      inboxUrl: undefined,
       send: async () => 'off',
       check: () => Promise.reject(new Error('no SMTP server is configured')),
       close: () => {},
     };
+  const { server, inboxUrl } = readAddress(smtpUrl);
   const timeouts = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
   let transport: Promise<Transporter> | undefined;
   const openTransport = async () => {
     const { createTransport } = await import('nodemailer'); // large, and only needed by processes that send mail
-    return createTransport({ url: smtpUrl, ...timeouts });
+    return createTransport({ url: server, ...timeouts });
   };
   return {
     configured: true,
+    inboxUrl,
     async send(message) {
       try {
         transport ??= openTransport();
@@ -58,6 +63,20 @@ export function openMail(smtpUrl: string | undefined, from: string, onFailure: (
     },
     close: () => void transport?.then((open) => open.close()),
   };
+}
+
+/**
+ * A stand-in names its inbox in its address:
+ *
+ *   smtp://127.0.0.1:2525?inbox=http%3A%2F%2F127.0.0.1%3A2580%2Finbox
+ */
+function readAddress(smtpUrl: string): { readonly server: string; readonly inboxUrl: string | undefined } {
+  const address = new URL(smtpUrl);
+  const inbox = address.searchParams.get('inbox');
+  if (inbox === null) return { server: smtpUrl, inboxUrl: undefined };
+  address.searchParams.delete('inbox');
+  const isPage = /^https?:$/.test(URL.parse(inbox)?.protocol ?? '');
+  return { server: address.href, inboxUrl: isPage ? inbox : undefined };
 }
 
 async function checkConnection({

@@ -14,13 +14,14 @@ async function start() {
 /** The fragment of the address says which form: links in mails and on other pages lead to `/#forgot-password`. */
 async function showSignIn() {
   if (location.hash === '#forgot-password') return showForgotPassword();
-  find('password-set').hidden = location.hash !== '#password-set';
   show('sign-in');
 }
 
 async function showForgotPassword() {
   find('forgot_email').value ||= find('email').value;
   const { body } = await request('GET', '/api/info');
+  find('mail-inbox').hidden = body.mail_inbox_url === null;
+  find('inbox-link').href = body.mail_inbox_url ?? '';
   show(body.features.mail ? 'forgot-password' : 'no-mail');
 }
 
@@ -30,7 +31,6 @@ onSubmit('set-up', async (input) => {
 });
 
 onSubmit('sign-in', async (input) => {
-  find('password-set').hidden = true;
   const { error } = await request('POST', '/api/auth/sign-in', input);
   return error ?? start();
 });
@@ -49,6 +49,7 @@ let workspaceNames = new Map();
 
 async function showHome({ user, workspaces }) {
   workspaceNames = new Map(workspaces.map(({ id, name }) => [id, name]));
+  find('password-set').hidden = location.hash !== '#password-set';
   fill('name', user.full_name);
   fill('email', user.email);
   showExample('$TOKEN');

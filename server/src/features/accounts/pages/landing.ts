@@ -20,7 +20,6 @@ const signedOut = `
     </form>
     <form id="sign-in" data-section hidden>
       <h1>Sign in</h1>
-      <p id="password-set" class="notice" hidden>Your password has been changed. Sign in with your new password.</p>
       <label for="email">E-mail address</label>
       <input id="email" name="email" type="email" maxlength="320" autocomplete="username" required>
       <label for="password">Password</label>
@@ -39,6 +38,7 @@ const signedOut = `
     <section id="link-sent" data-section hidden>
       <h1>Check your inbox</h1>
       <p>If <b data-fill="forgot-email"></b> has an account, an e-mail with a link will arrive in a few minutes.</p>
+      <p id="mail-inbox" hidden>This installation keeps mails instead of delivering them. <a id="inbox-link" target="_blank" rel="noreferrer">Open the inbox</a></p>
       <p id="mail-waits" hidden>No worker is running at the moment, so the e-mail won't be sent until an operator starts one.</p>
       <p><a href="#">Back to sign-in</a></p>
     </section>
@@ -51,6 +51,7 @@ const signedOut = `
 const signedIn = `
     <section id="home" class="wide" data-section hidden>
       <h1>Welcome, <span data-fill="name"></span></h1>
+      <p id="password-set" class="notice" hidden>Your password is set.</p>
       <div class="row">
         <p class="quiet">You are signed in as <span data-fill="email"></span>.</p>
         <button id="sign-out" class="small" type="button">Sign out</button>

@@ -16,8 +16,19 @@ onSubmit('set-password', async ({ new_password }) => {
   const { status, error } = await request('POST', '/api/auth/password/reset', input);
   if (status === 410) return showUnusable(error);
   if (error !== undefined) return error;
-  location.assign('/#password-set');
+  location.assign(`${takeWayBack()}#password-set`);
 });
+
+/** The page on which the person asked for the link in this browser, if it was one of the console's. */
+function takeWayBack() {
+  try {
+    const path = JSON.parse(localStorage.getItem('plinth.wayBack') ?? '""');
+    localStorage.removeItem('plinth.wayBack');
+    return /^\/(w|editor|account)\//.test(path) ? path : '/';
+  } catch {
+    return '/';
+  }
+}
 
 window.addEventListener('hashchange', start);
 start();

@@ -32,7 +32,7 @@ const defaultLimit = 100;
  * A page of this size takes 20 ms to parse and serialise, or 45 ms if it contains only numbers, so other requests don't
  * wait long.
  */
-const maxPageBytes = 1024 * 1024;
+export const maxPageBytes = 1024 * 1024;
 
 export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors, sent: RawListQuery, now: Date) {
   const { raw, after } = resumeListQuery(cursors, access, sent, now);

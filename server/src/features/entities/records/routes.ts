@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
 import { appAs } from '../../../core/auth/guards/app.ts';
-import { appData, appDataWith } from '../../../core/auth/guards/app-data.ts';
+import { appData, appDataAs, appDataWith } from '../../../core/auth/guards/app-data.ts';
 import type { Guard } from '../../../core/auth/guards/guard.ts';
 import { nestedResource } from '../../../core/auth/guards/row.ts';
 import { bulkBytes, type Limit, perMinute } from '../../../core/auth/limits.ts';
@@ -12,9 +12,11 @@ import { type Cursors, cursorRefusal } from '../../../kit/http/cursor.ts';
 import { items, Success } from '../../../kit/http/shapes.ts';
 import type { Db } from '../../../tables.ts';
 import {
+  AllRecords,
   CountRecordsQuery,
   DeleteRecordsBody,
   EntityRecord,
+  ListAllRecordsQuery,
   ListRecordsQuery,
   NewRecords,
   RecordBody,
@@ -30,6 +32,7 @@ import { deleteRecords, upsertRecords } from './bulk.ts';
 import { recordNotFound as newRecordNotFound } from './change.ts';
 import { createRecord, createRecords } from './create.ts';
 import { countRecords, getRecord, listRecords } from './list.ts';
+import { listAllRecords } from './list-all.ts';
 import { withRuleChecks } from './record.ts';
 import { type KeptUpsert, keepUpsert, listIds, rereadRecords, type Upserted } from './reread.ts';
 import type { PrefetchedRecord } from './store/records.ts';
@@ -137,6 +140,23 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
     answers: { 200: RecordCount },
     refusals: [ruleTooExpensive],
     handle: ({ db, access, query }) => countRecords(db, withRuleChecks(access), query),
+  }),
+  route({
+    name: 'listAllRecords',
+    headers: ['X-Partial-Result', 'X-Warning'],
+    method: 'GET',
+    path: '/api/apps/{app_id}/entities/{entity_name}/all',
+    summary: 'List all records of an entity with their creators, newest first; rules do not apply',
+    description:
+      'For editors of the app, who decide about its rules. Fields with read rules are included. To see what a user of the app sees, use `listRecords` with a token of that user.',
+    credentials: writeCredentials,
+    access: entityGuard(appDataAs('editor'), findEntity),
+    limit: listLimit,
+    work: 'slow',
+    query: ListAllRecordsQuery,
+    answers: { 200: AllRecords },
+    refusals: [cursorRefusal],
+    handle: ({ db, access, query, now }) => listAllRecords(db, access, cursors, query, now),
   }),
   route({
     name: 'getRecord',

@@ -101,6 +101,14 @@ export const Resent = answer('Resent', {
 
 export const InvitationPreview = answer('OpenedInvitation', {
   workspace_name: described(z.string(), 'The name of the workspace.', 'Corner Bakery'),
+  invited_by: described(
+    z.string().nullable(),
+    'The e-mail address of the person who invited; null if it is not verified, or their account is gone.',
+    'owner@example.com',
+  ),
+  app_names: described(z.array(z.string()), 'The names of the apps that are shared by the invitation, at most three.', [
+    'Orders',
+  ]),
   email: described(z.string(), 'The e-mail address that was invited.', 'grace@example.com'),
   role: described(
     oneOf('admin', 'editor', 'viewer', 'guest'),
@@ -165,6 +173,8 @@ export const presentInvitation = (
 
 export const presentInvitationPreview = (invitation: InvitationDetails): z.input<typeof InvitationPreview> => ({
   workspace_name: invitation.workspace_name,
+  invited_by: invitation.inviter,
+  app_names: [...invitation.app_names],
   email: invitation.email,
   role: invitation.role,
   expires_at: invitation.expires_at.toISOString(),

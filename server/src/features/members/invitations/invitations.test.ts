@@ -86,6 +86,8 @@ describe('inviteMember', () => {
     expect(rows.some(({ row }) => row.includes(mailedToken(email)))).toBe(false);
     expect((await open(mailedToken(email))).body).toEqual({
       workspace_name: here.name,
+      invited_by: here.owner.email,
+      app_names: [],
       email,
       role: 'editor',
       expires_at: got.body.expires_at,

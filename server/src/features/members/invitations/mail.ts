@@ -2,7 +2,7 @@
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import type { Counters } from '../../../core/auth/rate-limits/counters.ts';
 import { getCallingUser, getUser } from '../../../core/identity/accounts.ts';
-import { type InvitationWithToken, markMailed } from '../../../core/identity/invitations.ts';
+import { type InvitationWithToken, listNamesOfSharedApps, markMailed } from '../../../core/identity/invitations.ts';
 import type { TokenKeys } from '../../../core/identity/users.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { Mail } from '../../../gateways/mail/index.ts';
@@ -86,10 +86,16 @@ export async function sendMail(
 ): Promise<MailOutcome> {
   if (!mail.configured) return 'off';
   if (!(await countMail(invitation.email, counters))) return 'failed';
+  const names = invitation.role === 'guest' ? await listNamesOfSharedApps(db, invitation) : [];
+  const apps = names.map((name) => toNameInMail(name, 'an app'));
+  const invited =
+    apps.length === 0
+      ? `invited you to the workspace “${workspace}” as ${invitation.role}`
+      : `shared ${apps.map((name) => `“${name}”`).join(', ')} with you, from the workspace “${workspace}”`;
   const outcome = await mail.send({
     to: invitation.email,
-    subject: `Join ${workspace} on Plinth`,
-    text: `${inviter} invited you to the workspace “${workspace}” as ${invitation.role}.\n\nTo accept, open this link within 60 days:\n${linkTo(baseUrl, invitation.token)}\n\nIf you did not expect this invitation, ignore this e-mail. Nothing happens unless you accept.\n`,
+    subject: apps.length === 0 ? `Join ${workspace} on Plinth` : `Open ${apps[0]} on Plinth`,
+    text: `${inviter} ${invited}.\n\nTo accept, open this link within 60 days:\n${linkTo(baseUrl, invitation.token)}\n\nIf you did not expect this invitation, ignore this e-mail. Nothing happens unless you accept.\n`,
   });
   // If this fails, the mail has still been sent, but the link proves nothing, as if only the inviter had seen it.
   if (outcome === 'sent') await markMailed(db, tokenKeys.peppers[0], invitation).catch(() => {});

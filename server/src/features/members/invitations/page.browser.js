@@ -5,6 +5,7 @@ const { fill, getMe, onSubmit, request, show, startPage, withArticle } = window.
 const findToken = () => location.hash.slice(1) || location.pathname.split('/')[2] || '';
 
 let email = '';
+let apps = '';
 
 async function start() {
   const invitation_token = findToken();
@@ -19,9 +20,14 @@ async function start() {
   email = body.email;
   fill('email', email);
   fill('workspace', body.workspace_name);
-  fill('role', withArticle(body.role));
   fill('expires', new Date(body.expires_at).toLocaleDateString(undefined, { dateStyle: 'long' }));
-  document.title = `Join ${body.workspace_name}`;
+  fill('inviter', body.invited_by === null ? '' : ` by ${body.invited_by}`);
+  // Guests are invited to apps, everybody else to the workspace.
+  apps = body.role === 'guest' ? body.app_names.map((name) => `“${name}”`).join(', ') : '';
+  const title = apps === '' ? `Join ${body.workspace_name}` : `Open ${apps}`;
+  fill('title', title);
+  fill('place', apps === '' ? `this workspace as ${withArticle(body.role)}` : `${apps} of ${body.workspace_name}`);
+  document.title = title;
   showChoices(body, await getMe());
 }
 
@@ -49,10 +55,20 @@ async function accept(input) {
   if (error !== undefined) return error;
   fill('name', body.user.full_name);
   fill('me', body.user.email);
-  fill('workspace', body.workspace.name);
+  fill('joined', apps === '' ? `You are now a member of ${body.workspace.name}` : `You can open ${apps} now`);
   fill('role', withArticle(body.workspace.role));
   document.title = body.workspace.name;
+  beginIn(body.workspace.id);
   show('joined');
+}
+
+/** Lets the console begin in the workspace that was joined, and not in another one of the same person. */
+function beginIn(workspace) {
+  try {
+    localStorage.setItem('plinth.workspace', JSON.stringify(workspace));
+  } catch {
+    // A browser that keeps nothing begins in the first workspace.
+  }
 }
 
 onSubmit('create-account', ({ full_name, password }) => accept({ full_name, password }));

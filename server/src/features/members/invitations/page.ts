@@ -8,8 +8,8 @@ export const invitationPage = renderPage({
   scripts: [readPart('page.browser.js', import.meta.url)],
   main: `
     <div id="heading" data-section hidden>
-      <h1>Join <span data-fill="workspace"></span></h1>
-      <p><b data-fill="email"></b> has been invited to this workspace as <span data-fill="role"></span>.</p>
+      <h1 data-fill="title"></h1>
+      <p><b data-fill="email"></b> has been invited to <span data-fill="place"></span><span data-fill="inviter"></span>.</p>
       <p class="quiet">The invitation expires on <span data-fill="expires"></span>.</p>
     </div>
     <form id="create-account" data-section hidden>
@@ -35,7 +35,7 @@ export const invitationPage = renderPage({
     </form>
     <section id="joined" data-section hidden>
       <p class="tick" aria-hidden="true">✓</p>
-      <h1>You are now a member of <span data-fill="workspace"></span></h1>
+      <h1 data-fill="joined"></h1>
       <p>Welcome, <b data-fill="name"></b>. You are signed in as <span data-fill="me"></span>, and you are <span data-fill="role"></span> here.</p>
       <a class="button" href="/">Continue</a>
     </section>

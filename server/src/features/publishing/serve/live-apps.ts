@@ -40,6 +40,8 @@ export interface SignInOffer {
   readonly methods: { readonly password: boolean; readonly link: boolean };
   /** Whether this installation can send e-mail. */
   readonly mail: boolean;
+  /** The page that shows all mails, if a stand-in keeps them instead of delivering them. */
+  readonly mail_inbox?: string;
 }
 
 export interface LiveApps {

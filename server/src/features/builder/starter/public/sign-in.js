@@ -109,8 +109,17 @@ async function submit(form) {
   form.reset();
 }
 
+/** Where a stand-in keeps all mails, the page leads to them. */
+function showInbox() {
+  const inbox = document.querySelector('[data-inbox]');
+  if (inbox === null || app.mail_inbox === undefined) return;
+  inbox.querySelector('a').href = app.mail_inbox;
+  inbox.hidden = false;
+}
+
 /** Replaces the form by what comes next. The server never says whether somebody has an account. */
 function showSent(email, whether) {
+  showInbox();
   showForm('sent');
   document.querySelector('[data-sent]').textContent =
     `${whether} mail should reach ${email} in a few minutes. Open the link in it.`;

@@ -4,6 +4,7 @@
 import { CompiledQuery } from 'kysely';
 import pg from 'pg';
 import { prepared, readWithTimeLimit } from '../../../../kit/db/database.ts';
+import { isStatementTimeout } from '../../../../kit/db/failures.ts';
 import type { Db } from '../../../../tables.ts';
 import type { RuleOperation } from '../../rules/decision/checks.ts';
 import { type Decision, decideCondition, listEqualities } from '../../rules/decision/decide.ts';
@@ -61,6 +62,26 @@ export async function countMatchingRecords(db: Db, access: RecordAccess, query: 
   const params = newParameters();
   const text = `select count(*) as count ${await writeFromAndWhere(db, access, ['read'], query, params)}`;
   return (await queryWithTimeLimit<{ count: number }>(db, text, params.values))[0]?.count ?? 0;
+}
+
+const countLimitMs = 1_000;
+
+/** Counts matching records up to `max`. Returns undefined if that takes longer than a second. */
+export async function countMatchingRecordsUpTo(
+  db: Db,
+  access: RecordAccess,
+  query: Condition,
+  max: number,
+): Promise<number | undefined> {
+  const params = newParameters();
+  const matching = await writeFromAndWhere(db, access, ['read'], query, params);
+  const text = `select count(*) as count from (select ${matching} limit ${params.bind(max)}) matching`;
+  try {
+    return (await queryWithTimeLimit<{ count: number }>(db, text, params.values, countLimitMs))[0]?.count ?? 0;
+  } catch (error) {
+    if (isStatementTimeout(error)) return undefined;
+    throw error;
+  }
 }
 
 /** The ids and sizes of matching records that the caller may read and delete, oldest first. */
@@ -210,5 +231,5 @@ function writeEqualFields(names: readonly string[], inputs: Inputs, params: List
 }
 
 /** Queries over many records are cancelled after five seconds and fail with 503. */
-const queryWithTimeLimit = <Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> =>
-  readWithTimeLimit(db, readLimitMs, CompiledQuery.raw(text, values) as CompiledQuery<Row>);
+const queryWithTimeLimit = <Row>(db: Db, text: string, values: unknown[], limitMs = readLimitMs): Promise<Row[]> =>
+  readWithTimeLimit(db, limitMs, CompiledQuery.raw(text, values) as CompiledQuery<Row>);
