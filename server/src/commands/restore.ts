@@ -80,6 +80,7 @@ interface Restoring extends Work {
 async function load(restoring: Restoring): Promise<string[]> {
   const { folder, manifest, config, signal, progress } = restoring;
   requireOneDatabase(config);
+  await requireRunRole(config);
   await withOwner(config, (db) => requireSuitable(db, restoring));
   refuseFaults(await listDamagedFiles(folder, manifest, restoring));
   refuseFaults(await listConflicts(restoring));
@@ -107,6 +108,13 @@ function requireOneDatabase(config: Config): void {
     throw new ConfigError(
       `MIGRATE_DATABASE_URL names the database "${owners}", and DATABASE_URL "${runs}". Set both to the database that is to be restored.`,
     );
+}
+
+/** A role that does not exist, or another password, would otherwise show only after everything is loaded. */
+async function requireRunRole({ DATABASE_URL }: Config): Promise<void> {
+  const client = new pg.Client(DATABASE_URL);
+  await client.connect();
+  await client.end();
 }
 
 async function requireSuitable(db: Db, { manifest, config }: Restoring): Promise<void> {

@@ -506,6 +506,13 @@ describe('restore', () => {
     await target.runAsOwner('drop table mine');
     const two = await newInstallation({ DATABASE_URL: live.DATABASE_URL });
     expect(await failureOf(two.plinth('restore', backup))).toContain('Set both to the database that is to be restored');
+    const noRole = await newInstallation();
+    const { url, ownerUrl: MIGRATE_DATABASE_URL } = noRole;
+    const unknown = commandLine({ ...settings, MIGRATE_DATABASE_URL, DATABASE_URL: withRole(url, 'no_such_role') });
+    expect(await failureOf(unknown.plinth('restore', backup))).toMatch(
+      /^PostgreSQL refused the role in DATABASE_URL: /,
+    );
+    expect(await noRole.countTables()).toBe(0);
     const [key = ''] = listFiles(storage);
     mkdirSync(join(target.folder, key, '..'), { recursive: true });
     writeFileSync(join(target.folder, key), 'another');
