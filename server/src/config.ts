@@ -131,6 +131,12 @@ export const settingText = (name: keyof Settings): string | undefined =>
 export const readDatabaseUrl = (name: 'DATABASE_URL' | 'MIGRATE_DATABASE_URL'): string =>
   settingText(name) ?? settings.DATABASE_URL.defaultText ?? '';
 
+/** The environment for a program that needs none of Plinth's settings, and with them none of its secrets. */
+export const programEnvironment = (more: Readonly<Record<string, string>>): Environment => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !variableNames.includes(name))),
+  ...more,
+});
+
 /** Changes the environment of this process, which its child processes inherit. For `plinth dev`. */
 export function setSettings(texts: Partial<Record<keyof Settings, string>>): void {
   Object.assign(process.env, texts);

@@ -6,6 +6,7 @@ import { loadEnvFile } from './commands/env-file.ts';
 import { explainFailure } from './commands/failures.ts';
 import {
   adsUsage,
+  backupUsage,
   bootstrapUsage,
   devUsage,
   doctorUsage,
@@ -15,6 +16,7 @@ import {
   keysUsage,
   migrateUsage,
   queuesUsage,
+  restoreUsage,
   setupUsage,
   workspaceUsage,
 } from './commands/usages.ts';
@@ -126,8 +128,20 @@ const commands: Readonly<Record<string, Command>> = {
   },
   keys: {
     usage: keysUsage,
-    description: 'print new keys for the environment; or let processes start without a key that is lost',
+    description:
+      'print new keys for the environment; let processes start without a key that is lost; or print the keys of a copy',
     run: async (args) => (await import('./commands/keys.ts')).keys(args),
+  },
+  backup: {
+    usage: backupUsage,
+    description:
+      'write database and stored objects into a new folder in DIR; or restore such a folder into a scratch database to see whether it is whole',
+    run: async (args) => (await import('./commands/backup.ts')).backup(args),
+  },
+  restore: {
+    usage: restoreUsage,
+    description: 'load a back-up into an empty database and the storage, and compare them with it',
+    run: async (args) => (await import('./commands/restore.ts')).restore(args),
   },
   dev: {
     usage: devUsage,

@@ -570,6 +570,15 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
   };
+  backup_state: {
+    is_only_row: Generated<boolean>;
+    backed_up_at: Date | null;
+    backup_name: string | null;
+    verified_at: Date | null;
+    verified_name: string | null;
+    verify_failed_at: Date | null;
+    failed_name: string | null;
+  };
   billing_customers: {
     workspace_id: string;
     request_key: string;

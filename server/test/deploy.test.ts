@@ -1,7 +1,8 @@
 // Checks the files in deploy/ that operators copy: Prometheus alert rules and a Grafana dashboard. Their queries are
 // parsed with Prometheus's own grammar and compared with the metrics that a process exposes and docs/operate/monitor.md
 // lists.
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, it } from 'vitest';
@@ -100,6 +101,18 @@ describe('the alert rules', () => {
   });
 });
 
+// Debian's package `prometheus` has the program.
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+
+describe.skipIf(!hasPromtool)('promtool (skipped if it is not installed)', () => {
+  it('accepts the alert rules, which fire in the cases of alerts.test.yml and in no others', () => {
+    const run = (...args: string[]) =>
+      spawnSync('promtool', args, { cwd: fileURLToPath(new URL('../../deploy/prometheus', import.meta.url)) });
+    for (const got of [run('check', 'rules', 'alerts.yml'), run('test', 'rules', 'alerts.test.yml')])
+      expect(got.status, `${got.stdout}${got.stderr}`).toBe(0);
+  });
+});
+
 describe('the dashboard', () => {
   it.each(panels.map((panel) => [panel.title, panel] as const))(
     '%s queries what a process exposes',
@@ -181,4 +194,31 @@ describe('the systemd units', () => {
       expect(unit.get('Restart')).toBe('always');
     },
   );
+
+  const backupPage = read('docs/operate/backup.md');
+
+  it.each([
+    ['backup', 'backup /var/backups/plinth --keep 7'],
+    ['backup-verify', 'backup --verify /var/backups/plinth'],
+  ])('run `plinth %s` by a timer that the page names, and catch up after the machine was off', (name, command) => {
+    const unit = readUnit(name);
+    expect(unit.get('ExecStart')).toBe(`/usr/bin/env node server/plinth.js ${command}`);
+    expect([unit.get('Type'), unit.get('User')]).toEqual(['oneshot', undefined]);
+    expect(backupPage).toContain(`${unit.get('EnvironmentFile')}`);
+    expect(backupPage).toContain(`plinth-${name}.timer`);
+    const timer = read(`deploy/systemd/plinth-${name}.timer`);
+    expect(timer).toMatch(/^Persistent=true$/m);
+    expect(timer).toMatch(/^RandomizedDelaySec=\d+min$/m);
+    expect(timer).toMatch(/^WantedBy=timers\.target$/m);
+  });
+
+  const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).status === 0 && existsSync('/usr/lib/systemd/system');
+
+  it.skipIf(!hasAnalyzer)('are read by systemd without a complaint about them', () => {
+    for (const name of ['api.service', 'worker.service', 'backup.timer', 'backup-verify.timer']) {
+      const path = fileURLToPath(new URL(`../../deploy/systemd/plinth-${name}`, import.meta.url));
+      const { stderr } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' });
+      expect(stderr.split('\n').filter((line) => line.includes('plinth-') && line.includes(':'))).toEqual([]);
+    }
+  });
 });

@@ -1,5 +1,5 @@
-// `plinth keys new`, which prints new keys as lines for `.env`, and `plinth keys forget`, after which processes start without
-// a key that is lost.
+// `plinth keys new`, which prints new keys as lines for `.env`, `plinth keys forget`, after which processes start without
+// a key that is lost, and `plinth keys unlock`, which prints the keys of a copy.
 import { randomBytes } from 'node:crypto';
 import { ConfigError, readConfig } from '../config.ts';
 import type { Tables } from '../tables.ts';
@@ -22,7 +22,17 @@ export async function keys(args: string[]): Promise<void> {
   const [action, ...words] = parseArguments(args, { usage: keysUsage, maxWords: 3 }).words;
   if (action === 'new' && words.length === 0) process.stdout.write(formatKeys(newKeys()));
   else if (action === 'forget' && words.length === 2) await forget(words);
+  else if (action === 'unlock' && words.length === 1) await unlock(words[0] ?? '');
   else throw new UsageError(keysUsage);
+}
+
+/** Prints the keys of a copy that `plinth backup --keys` has written. */
+async function unlock(file: string): Promise<void> {
+  const [{ openKeysFile }, { readPassphrase }] = await Promise.all([
+    import('./backup/keys-file.ts'),
+    import('./backup/passphrase.ts'),
+  ]);
+  process.stdout.write(formatKeys(await openKeysFile(file, await readPassphrase({ isNew: false }))));
 }
 
 async function forget([setting = '', id = '']: string[]): Promise<void> {

@@ -59,10 +59,9 @@ export async function recognizeKeys(db: Db, keys: Keys, now: Date): Promise<stri
  * beside any number of secrets.
  */
 async function countIfNeeded(db: Db, keys: Keys): Promise<readonly KeyUse[] | undefined> {
-  const rows = await readRows(db);
+  const rows = await readKnownKeys(db);
   const isAbsent = ({ key_id }: KnownKey) => !keys.MASTER_KEYS.some(({ id }) => id === key_id);
-  if (rows.some(isMaster) && !rows.some((row) => isMaster(row) && row.forgotten_at === null && isAbsent(row)))
-    return undefined;
+  if (rows.some(isMaster) && !rows.some((row) => isMaster(row) && !row.is_forgotten && isAbsent(row))) return undefined;
   try {
     return await countSecretsByKey(db);
   } catch (error) {
@@ -72,8 +71,21 @@ async function countIfNeeded(db: Db, keys: Keys): Promise<readonly KeyUse[] | un
 }
 
 async function compareKeys(db: Db, keys: Keys, uses: readonly KeyUse[] | undefined): Promise<string[]> {
-  const rows = await readRows(db);
-  const known = rows.filter(({ forgotten_at }) => forgotten_at === null);
+  const rows = await readKnownKeys(db);
+  return listFaultsOf(rows, keys, uses);
+}
+
+export type RememberedKey = Pick<Tables['known_keys'], 'setting' | 'key_id' | 'probe'> & {
+  readonly is_forgotten: boolean;
+};
+
+/** Compares the configured keys with those that a database remembers, and with those that its secrets need. */
+export function listFaultsOf(
+  rows: readonly RememberedKey[],
+  keys: Keys,
+  uses: readonly Pick<KeyUse, 'key_id' | 'count'>[] | undefined,
+): string[] {
+  const known = rows.filter(({ is_forgotten }) => !is_forgotten);
   const configured = listProbes(keys);
   const find = ({ setting, key_id }: KnownKey) =>
     configured.find((each) => each.setting === setting && each.key_id === key_id);
@@ -90,7 +102,14 @@ async function compareKeys(db: Db, keys: Keys, uses: readonly KeyUse[] | undefin
   ];
 }
 
-const readRows = (db: Db) => db.selectFrom('known_keys').selectAll().orderBy('key_id').execute();
+export const readKnownKeys = (db: Db): Promise<RememberedKey[]> =>
+  db
+    .selectFrom('known_keys')
+    .select(['setting', 'key_id', 'probe'])
+    .select(({ eb }) => eb('forgotten_at', 'is not', null).$castTo<boolean>().as('is_forgotten'))
+    .orderBy('setting')
+    .orderBy('key_id')
+    .execute();
 
 const isMaster = ({ setting }: KnownKey): boolean => setting === 'MASTER_KEYS';
 
@@ -99,7 +118,7 @@ const howTo = (setting: KeySetting, id: string): string =>
 
 type KnownKey = Pick<Tables['known_keys'], 'setting' | 'key_id'>;
 
-function listNeededKeys(uses: readonly KeyUse[], expected: readonly KnownKey[]): string[] {
+function listNeededKeys(uses: readonly Pick<KeyUse, 'key_id' | 'count'>[], expected: readonly KnownKey[]): string[] {
   const lacking = uses.filter((use) => !expected.some(({ key_id }) => key_id === use.key_id));
   return [...Map.groupBy(lacking, ({ key_id }) => key_id)].map(([id, found]) => {
     const count = found.reduce((sum, use) => sum + use.count, 0);

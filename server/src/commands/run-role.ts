@@ -12,6 +12,8 @@ const limitedTables = {
   'public.audit_entries': 'select, insert',
   // Only remove_expired_audit_entries() changes the start of a chain.
   'public.audit_chains': 'select, insert, update (last_sequence, last_hash)',
+  // Only commands, which run as the owner, make back-ups.
+  'public.backup_state': 'select',
   // What may be removed, and when.
   'public.partitioned_tables': 'select',
   // A snapshot of an app's files is never changed.

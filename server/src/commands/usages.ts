@@ -14,6 +14,9 @@ export const queuesUsage = `queues list [--json]
        plinth queues pause QUEUE [--owner ID] --for 1h
        plinth queues resume QUEUE [--owner ID]`;
 export const healthUsage = 'health [--worker] [--wait SECONDS]';
-export const keysUsage = 'keys new | keys forget MASTER_KEYS|TOKEN_PEPPERS ID';
+export const keysUsage = 'keys new | keys forget MASTER_KEYS|TOKEN_PEPPERS ID | keys unlock FILE';
+export const backupUsage = `backup DIR [--keep N] [--keys FILE] [--skip-objects] [--allow-missing]
+       plinth backup --verify DIR|BACKUP`;
+export const restoreUsage = 'restore BACKUP [--keys FILE]';
 export const doctorUsage = 'doctor [--json] [--model]';
 export const devUsage = 'dev [--no-sandbox] [--console]';

@@ -46,6 +46,10 @@ export const keySettings = {
     'Keys for encrypting secrets at rest: a comma-separated list of `id:base64`, exactly 32 bytes each. New secrets use the first key; workers re-encrypt the others with it. To rotate keys, see docs/operate/configure.md#rotate-keys.',
     masterKeys,
   ),
+  PLINTH_KEYS_PASSPHRASE: optional(
+    'Passphrase that encrypts the copy of the keys which `plinth backup --keys` writes. If unset, the command asks for it. Use `PLINTH_KEYS_PASSPHRASE_FILE`, and keep it apart from the copy: docs/operate/backup.md#keys.',
+    text,
+  ),
   PLINTH_SETUP_TOKEN: optional(
     'Token for the first setup. If unset, the API prints one to its log until the first user exists.',
     text,

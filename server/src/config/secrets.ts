@@ -1,7 +1,7 @@
 // Finds the secrets in a setting's text, in every form in which another program might repeat them.
 
 /** Settings with such names contain nothing but secrets. */
-const secretName = /SECRET|TOKEN|PEPPERS|CREDENTIALS|(^|_)KEYS?(_|$)/;
+const secretName = /SECRET|TOKEN|PEPPERS|PASSPHRASE|CREDENTIALS|(^|_)KEYS?(_|$)/;
 /** A shorter text is no secret, and replacing it would make messages unreadable. */
 const minLength = 4;
 

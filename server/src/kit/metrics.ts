@@ -40,7 +40,8 @@ export interface GaugeReading {
   readonly label?: string;
   /** If set, `plinth_queue_unreadable` says under this name whether the gauge could be read in time. */
   readonly queue?: string;
-  read(): Promise<number | Readonly<Record<string, number>>>;
+  /** Undefined if there is nothing to show, and the gauge is then missing. */
+  read(): Promise<number | undefined | Readonly<Record<string, number>>>;
 }
 
 /** `readBackground` is called on every scrape. */

@@ -138,13 +138,14 @@ export const suites: readonly Suite[] = [
       'server/src/commands',
       'server/src/config',
       'server/src/config.ts',
+      'server/src/core/backups',
       'server/src/features/workspaces',
       'server/src/kit/unprivileged.ts',
       'server/src/main.ts',
     ],
     tests: [
       'server/test/background/database-roles.test.ts',
-      'server/test/e2e/{backup,command-line,doctor,doctor-model,doctor-secrets,import,production,reload,strangers-worker}.test.ts',
+      'server/test/e2e/{back-ups,backup,command-line,doctor,doctor-model,doctor-secrets,import,production,reload,strangers-worker}.test.ts',
     ],
   },
   {

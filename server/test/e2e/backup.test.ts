@@ -1,9 +1,18 @@
-// Rehearses docs/operate/backup.md. Runs the page's commands on an installation with two roles, restores the backup beside
-// it, destroys everything but the backup, restores that, and performs the checks that the page lists.
+// Rehearses docs/operate/backup.md. Runs the page's commands on an installation with two roles, destroys everything but the
+// backup and the copy of the keys, restores these, and performs the checks that the page lists.
 import { type ChildProcess, execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,31 +29,39 @@ import { commandLine } from './command.ts';
 const page = readFileSync(fileURLToPath(new URL('../../../docs/operate/backup.md', import.meta.url)), 'utf8');
 const [owner, runner] = [`plinth_owner_b${process.pid}`, `plinth_runner_b${process.pid}`];
 const restoredName = `plinth_run_${process.pid}_restored`;
-const rehearsalName = `plinth_run_${process.pid}_rehearsal`;
+const byHandName = `plinth_run_${process.pid}_by_hand`;
 const root = mkdtempSync(join(tmpdir(), 'plinth-backup-'));
-const [oldFolder, newFolder, rehearsalFolder] = [join(root, 'old'), join(root, 'new'), join(root, 'rehearsal')];
-for (const folder of [oldFolder, newFolder, rehearsalFolder]) mkdirSync(folder);
+const [oldFolder, newFolder, byHandFolder] = [join(root, 'old'), join(root, 'new'), join(root, 'by-hand')];
+for (const folder of [oldFolder, newFolder, byHandFolder]) mkdirSync(folder);
 const oldStorage = join(oldFolder, 'storage');
-const backup = ['plinth.dump', 'plinth.env', 'plinth.release', 'plinth-storage.tar.gz'];
+const backups = join(root, 'backups');
+const passphraseFile = join(root, 'passphrase');
+writeFileSync(passphraseFile, 'correct horse battery\n', { mode: 0o600 });
 
 const database = await createEmptyDatabase();
 const oldName = new URL(database.url).pathname.slice(1);
 await asAdmin(async (client) => {
   for (const role of [owner, runner]) await createRole(client, role);
   await client.query(`alter database ${oldName} owner to ${owner}`);
+  await client.query(`alter role ${owner} createdb`); // as the page says for --verify
 });
 const urlOf = (name: string, role: string) => withRole(`${serverUrl}/${name}`, role);
 const endpoint = await startWebhookEndpoint({ address: endpointAddress });
 
 /** An installation that reads its settings from the `.env` file in its folder. */
 const installation = (folder: string, more: Record<string, string> = {}) => commandLine(more, undefined, folder);
-const writeSettings = (keys: string) =>
-  `${keys}DATABASE_URL=${urlOf(oldName, runner)}\nSTORAGE_FOLDER=${oldStorage}\nOUTBOUND_ALLOW=http://127.20.0.0/16\n`;
-writeFileSync(join(oldFolder, '.env'), writeSettings(formatKeys(newKeys())), { mode: 0o600 });
+const writeSettings = (folder: string, name: string, storage: string, keys = '') =>
+  writeFileSync(
+    join(folder, '.env'),
+    `${keys}DATABASE_URL=${urlOf(name, runner)}\nSTORAGE_FOLDER=${storage}\nOUTBOUND_ALLOW=http://127.20.0.0/16\n`,
+    { mode: 0o600 },
+  );
+const keys = newKeys();
+writeSettings(oldFolder, oldName, oldStorage, formatKeys(keys));
 
 const before = installation(oldFolder, { MIGRATE_DATABASE_URL: urlOf(oldName, owner) });
 const restored = installation(newFolder, { MIGRATE_DATABASE_URL: urlOf(restoredName, owner) });
-const rehearsal = installation(rehearsalFolder, { MIGRATE_DATABASE_URL: urlOf(rehearsalName, owner) });
+const byHand = installation(byHandFolder, { MIGRATE_DATABASE_URL: urlOf(byHandName, owner) });
 const withOtherKeys = installation(newFolder, newKeys());
 const withOtherMasterKey = installation(newFolder, { MASTER_KEYS: newKeys().MASTER_KEYS as string });
 
@@ -52,36 +69,50 @@ afterAll(async () => {
   await endpoint.close();
   await database.drop();
   await asAdmin(async (client) => {
-    for (const name of [restoredName, rehearsalName])
-      await client.query(`drop database if exists ${name} with (force)`);
+    for (const name of [restoredName, byHandName]) await client.query(`drop database if exists ${name} with (force)`);
     await client.query(`drop role ${owner}, ${runner}`);
   });
   rmSync(root, { recursive: true });
 });
 
-/** The shell commands under one of the page's headings, with this test's databases, roles and storage. */
-function readCommands(heading: string, storage = '.data'): string {
+/** The shell commands under one of the page's headings, with this test's databases, roles and folders. */
+function readCommands(heading: string): string[] {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  const commands = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text).join('');
-  expect(commands, heading).toMatch(/pg_(dump|restore)/);
+  const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+  expect(blocks, heading).not.toEqual([]);
   const names: Record<string, string> = {
     plinth: oldName,
     plinth_restored: restoredName,
-    plinth_rehearsal: rehearsalName,
     plinth_owner: owner,
     plinth_run: runner,
   };
-  return commands
-    .replaceAll(/postgres:\/\/(\w+):…@127\.0\.0\.1\/(\w+)/g, (_, role, name) =>
-      urlOf(names[name] as string, names[role] as string),
-    )
-    .replace('createdb --owner=plinth_owner', `createdb --owner=${owner}`)
-    .replace(/(createdb .*)\b(plinth_\w+)$/m, (_, command, name) => command + names[name])
-    .replace('export STORAGE_FOLDER=.data', `export STORAGE_FOLDER=${storage}`);
+  const [made = ''] = listBackups();
+  return blocks.map((commands) =>
+    commands
+      .replaceAll(/postgres:\/\/(\w+):…@127\.0\.0\.1\/(\w+)/g, (_, role, name) =>
+        urlOf(names[name] as string, names[role] as string),
+      )
+      .replace('createdb --owner=plinth_owner plinth_restored', `createdb --owner=${owner} ${restoredName}`)
+      .replaceAll('/var/backups/plinth', backups)
+      .replace('plinth -- migrate', 'plinth -- migrate --skip-locations') // a real dump has them
+      .replaceAll('plinth-20261119T020000Z', join(backups, made)),
+  );
 }
 
-/** Runs commands in a shell that has only what a new shell has. */
-async function runCommands(commands: string, folder: string): Promise<void> {
+const listBackups = (): string[] => {
+  try {
+    return readdirSync(backups).toSorted();
+  } catch {
+    return [];
+  }
+};
+
+const plinth = fileURLToPath(new URL('../../plinth.js', import.meta.url));
+/** The folder of an installation is not a clone here, so `npm run` finds no script in it. */
+const npm = `npm() { shift 4; '${process.execPath}' '${plinth}' "$@"; }\n`;
+
+/** Runs commands in a shell that has only what a new shell has, and what is in the folder. Returns what they print. */
+async function runCommands(commands: string, folder: string, more: Record<string, string> = {}): Promise<string> {
   const { hostname, port, username, password } = new URL(serverUrl);
   const server = {
     PGHOST: hostname,
@@ -89,11 +120,13 @@ async function runCommands(commands: string, folder: string): Promise<void> {
     PGUSER: username,
     PGPASSWORD: decodeURIComponent(password),
   };
-  await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', npm + commands], {
     cwd: folder,
-    env: { PATH: process.env.PATH, ...server },
+    env: { PATH: process.env.PATH, ...server, ...more },
   });
+  return stdout;
 }
+const withPassphrase = { PLINTH_KEYS_PASSPHRASE_FILE: passphraseFile };
 
 /** Makes the folder a clone, as an installation is. */
 const makeClone = (folder: string) =>
@@ -101,14 +134,6 @@ const makeClone = (folder: string) =>
     'git init -q . && git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m release',
     folder,
   );
-
-/** Lists the stored files. What is being written is not one yet. */
-const listStored = (folder: string): string[] =>
-  existsSync(folder)
-    ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
-        .filter((name) => !name.startsWith('.unfinished'))
-        .toSorted()
-    : [];
 
 const stop = async ({ child }: { child: ChildProcess }) => {
   const exited = once(child, 'exit');
@@ -139,45 +164,50 @@ it('an installation is restored from its backup: credentials, audit chain, seale
   const noted = await verify(url);
   expect(noted.checked).toBeGreaterThanOrEqual(3);
 
-  // Backs up the installation. Without the exports, the commands save nothing rather than another database.
+  // Backs up the installation and verifies the backup. The run role is refused.
+  const [backUp = '', verifyNewest = ''] = readCommands('Back up');
+  await expect(runCommands(backUp.replace('export MIGRATE_DATABASE_URL=', 'true '), oldFolder)).rejects.toThrow(
+    'does not own the tables. Set MIGRATE_DATABASE_URL',
+  );
+  expect(await runCommands(backUp, oldFolder)).toMatch(
+    /^Wrote .*: database .* 1 objects .*, \d audit chains\.\nThe keys are/,
+  );
+  const asOwner = { MIGRATE_DATABASE_URL: urlOf(oldName, owner) };
+  expect(await runCommands(verifyNewest, oldFolder, asOwner)).toContain('is whole: ');
+  const copying = await runCommands(readCommands('Keys').at(-1) ?? '', oldFolder, { ...asOwner, ...withPassphrase });
+  expect(parseEnv(copying.slice(copying.indexOf('TOKEN_PEPPERS=')))).toEqual(keys);
+  expect(listBackups()).toHaveLength(2);
+
+  // Does the same with pg_dump, and restores it beside the installation. Without the exports, nothing is saved rather than
+  // another database.
   await makeClone(oldFolder);
-  const backUp = readCommands('Back up', oldStorage);
-  for (const name of ['MIGRATE_DATABASE_URL', 'STORAGE_FOLDER'])
-    await expect(runCommands(backUp.replace(`export ${name}=`, 'true '), oldFolder)).rejects.toThrow(`${name}: `);
-  const ofAnother = backUp.replaceAll(`/${oldName}'`, `/postgres'`);
-  await expect(runCommands(ofAnother, oldFolder)).rejects.toMatchObject({ code: 1 });
-  await runCommands(backUp, oldFolder);
+  const [dump = '', load = ''] = readCommands('With pg_dump');
+  for (const lacking of [{}, asOwner])
+    await expect(runCommands(dump, oldFolder, lacking)).rejects.toThrow(/_(URL|FOLDER): /);
+  const ofAnother = { MIGRATE_DATABASE_URL: `${serverUrl}/postgres`, STORAGE_FOLDER: oldStorage };
+  await expect(runCommands(dump, oldFolder, ofAnother)).rejects.toMatchObject({ code: 1 });
+  await runCommands(dump, oldFolder, { ...asOwner, STORAGE_FOLDER: oldStorage });
+  for (const file of ['plinth.dump', 'plinth.release', 'plinth-storage.tar.gz'])
+    copyFileSync(join(oldFolder, file), join(byHandFolder, file));
+  await asAdmin(async (client) => void (await client.query(`create database ${byHandName} owner ${owner}`)));
+  writeSettings(byHandFolder, byHandName, '.data', formatKeys(keys));
+  await runCommands(load, byHandFolder, { MIGRATE_DATABASE_URL: urlOf(byHandName, owner), STORAGE_FOLDER: '.data' });
+  const besides = await byHand.startApi();
+  expect(await verify(besides.url)).toEqual(noted);
+  await stop(besides);
 
-  // Restores it beside the installation, which keeps what it has.
-  for (const file of backup) cpSync(join(oldFolder, file), join(rehearsalFolder, file));
-  const [liveEnv, liveFiles] = [readFileSync(join(oldFolder, '.env'), 'utf8'), listStored(oldStorage)];
-  await runCommands(readCommands('Rehearse it'), rehearsalFolder);
-  expect([readFileSync(join(oldFolder, '.env'), 'utf8'), listStored(oldStorage)]).toEqual([liveEnv, liveFiles]);
-  expect(listStored(join(rehearsalFolder, '.data'))).toEqual(liveFiles);
-  expect(parseEnv(readFileSync(join(rehearsalFolder, '.env'), 'utf8'))).toEqual({
-    ...parseEnv(liveEnv),
-    DATABASE_URL: urlOf(rehearsalName, runner),
-    STORAGE_FOLDER: '.data',
-    REDIS_PREFIX: 'plinth-rehearsal:',
-    PORT: '8099',
-    BASE_URL: 'http://127.0.0.1:8099',
-    SMTP_URL: '',
-  });
-  expect((await rehearsal.plinth('migrate', '--skip-locations')).stdout).toBe('no pending migrations\n');
-  const rehearsed = await rehearsal.startApi();
-  expect(await verify(rehearsed.url)).toEqual(noted);
-  await stop(rehearsed);
-
-  // Destroys everything but the backup.
+  // Destroys everything but the backup and the copy of the keys.
   for (const process of running) await stop(process);
-  for (const file of backup) cpSync(join(oldFolder, file), join(newFolder, file));
+  cpSync(join(oldFolder, 'plinth-keys.json'), join(newFolder, 'plinth-keys.json'));
   await database.drop();
   rmSync(oldFolder, { recursive: true });
 
-  // Restores the backup.
-  await runCommands(readCommands('Restore'), newFolder);
-  const settings = readFileSync(join(newFolder, '.env'), 'utf8');
-  writeFileSync(join(newFolder, '.env'), settings.replaceAll(oldName, restoredName).replaceAll(oldStorage, '.data'));
+  // Restores them.
+  writeSettings(newFolder, restoredName, '.data');
+  const report = await runCommands(readCommands('Restore').join(''), newFolder, withPassphrase);
+  expect(report).toMatch(
+    /^Restored .*\n\d audit chains were verified .* 1 objects have the digests of the manifest\.$/m,
+  );
   expect((await restored.plinth('migrate', '--skip-locations')).stdout).toBe('no pending migrations\n');
   expect((await restored.plinth('migrate', '--status')).stdout).not.toMatch(/^pending/m);
   const api = await restored.startApi();

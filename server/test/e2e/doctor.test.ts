@@ -141,6 +141,7 @@ async function examine(settings: Readonly<Record<string, string>>, cwd = '/'): P
 
 // The exit status is 0 only if a worker was seen.
 const { plinth, start, startApi } = commandLine(everything);
+await database.runAsOwner("insert into backup_state (backup_name, backed_up_at) values ('A', now())");
 await Promise.all([start('worker', /"msg":"worker started"/), startApi()]);
 
 describe('an installation in which everything works', () => {
@@ -159,6 +160,7 @@ describe('an installation in which everything works', () => {
       'encrypted secrets',
       'worker',
       'clock',
+      'backups',
       'Redis',
       'storage',
       'mail',
@@ -488,6 +490,40 @@ describe('encrypted secrets', () => {
         'broken',
         expect.stringContaining('lacks a key that encrypted secrets need: "old" (app_repositories.token_sealed 1)'),
       ]);
+    } finally {
+      await other.drop();
+    }
+  });
+});
+
+describe('backups', () => {
+  it('are old, or failed to be verified, or fine', async () => {
+    const other = await cloneTemplate();
+    const hours = (count: number) => `now() - interval '${count} hours'`;
+    const ask = async (backedUp: string, verified: string, failed: string) => {
+      await other.runAsOwner(`delete from backup_state;
+        insert into backup_state (backup_name, backed_up_at, verified_at, verify_failed_at, failed_name)
+        values ('A', ${backedUp}, ${verified}, ${failed}, 'B')`);
+      const { outcomeOf, messageOf } = await examine({ ...minimal, DATABASE_URL: other.url });
+      return `${outcomeOf('backups')}: ${messageOf('backups')}`;
+    };
+    try {
+      expect(await ask('null', 'null', 'null')).toContain('not_configured: "plinth backup" has made none of this');
+      expect(await ask(hours(3), 'null', 'null')).toContain(
+        'works: The last one, A, is 3.0 hours old. None was verified',
+      );
+      expect(await ask(hours(3), hours(72), 'null')).toContain(
+        'works: The last one, A, is 3.0 hours old; one was verified 3',
+      );
+      expect(await ask(hours(3), hours(216), 'null')).toContain(
+        'broken: The last one, A, is 3.0 hours old; one was verified 9',
+      );
+      expect(await ask(hours(27), hours(3), 'null')).toContain(
+        'broken: The last one, A, is 27.0 hours old. See whether',
+      );
+      expect(await ask(hours(3), hours(3), 'now()')).toMatch(
+        /^broken: .* B could not be restored when it was verified/,
+      );
     } finally {
       await other.drop();
     }

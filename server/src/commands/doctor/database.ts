@@ -1,6 +1,7 @@
 // Checks PostgreSQL and what is read from it: migrations, the rights of the roles, workers and the clock. All checks share
 // a pool of connections.
 import pg from 'pg';
+import { readBackupState } from '../../core/backups/state.ts';
 import { isWorkerSeen } from '../../kit/background/metrics.ts';
 import { type Database, openDatabase } from '../../kit/db/database.ts';
 import { listPendingMigrations, MigrationError, readMigrations } from '../../kit/db/migrate.ts';
@@ -57,6 +58,7 @@ export function createDatabaseChecks(): readonly Check[] {
     onDatabase('encrypted secrets', checkEncrypted),
     onDatabase('worker', checkWorker),
     onDatabase('clock', checkClock),
+    onDatabase('backups', checkBackups),
   ];
 }
 
@@ -210,3 +212,33 @@ async function checkClock({ pool }: OpenDatabase): Promise<CheckResult> {
     `This machine's clock is ${seconds} seconds ${direction} the database's, so links and tokens expire at the wrong time and other services may refuse signed requests. Synchronise both machines with NTP.`,
   );
 }
+
+const backupGuide = 'docs/operate/backup.md';
+const maxBackupAge = 26 * 60 * 60;
+const maxVerifyAge = 8 * 24 * 60 * 60;
+
+async function checkBackups({ db }: OpenDatabase, context: CheckContext): Promise<CheckResult> {
+  const state = await readBackupState(db).catch((error) => describeReason(error, context));
+  if (typeof state === 'string')
+    return { ...broken(`When one was made can't be read: ${state}.`), because: 'migrations' };
+  const { backup_name, backup_age, verify_age, failed_name, has_failed } = state;
+  if (backup_age === null)
+    return notConfigured(
+      `"plinth backup" has made none of this database. See ${backupGuide}, unless other means make them.`,
+    );
+  const found = `The last one, ${backup_name}, is ${formatAge(backup_age)} old`;
+  if (has_failed)
+    return broken(
+      `${found}, and ${failed_name} could not be restored when it was verified. Run: npm run plinth -- backup --verify`,
+    );
+  if (backup_age > maxBackupAge)
+    return broken(`${found}. See whether the timer runs, and why the command fails: ${backupGuide}#every-night.`);
+  if (verify_age === null) return works(`${found}. None was verified yet: npm run plinth -- backup --verify`);
+  const verified = `${found}; one was verified ${formatAge(verify_age)} ago`;
+  return verify_age > maxVerifyAge
+    ? broken(`${verified}. See whether the timer runs: ${backupGuide}#every-night.`)
+    : works(`${verified}.`);
+}
+
+const formatAge = (seconds: number): string =>
+  seconds < 2 * 24 * 60 * 60 ? `${(seconds / 3600).toFixed(1)} hours` : `${Math.floor(seconds / 86_400)} days`;

@@ -219,6 +219,7 @@ export const tenantTables: Readonly<Record<string, StoredTable>> = {
 
 /** Tables of the installation and of its people, which no workspace owns. */
 export const installationTables: readonly string[] = [
+  'backup_state',
   'device_logins',
   'event_dispatch_state',
   'location_catalogue',

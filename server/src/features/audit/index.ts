@@ -10,6 +10,8 @@ import { createSealer, removeExpiredEntries, sealChain } from './seal.ts';
 import { countAllUnsealed, readUnsealedSeconds, sealingDueInMs } from './store.ts';
 
 export { auditArchiveTables } from './archive-rows.ts';
+export { listWholeChains } from './store.ts';
+export { verifyAllChains } from './verify.ts';
 
 const sealing = 'seal audit entries';
 

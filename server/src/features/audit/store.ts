@@ -6,7 +6,7 @@ import { prepared } from '../../kit/db/database.ts';
 import { sendTogether } from '../../kit/db/send.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { newId } from '../../kit/ids.ts';
-import type { Db } from '../../tables.ts';
+import type { Db, Tables } from '../../tables.ts';
 import { type ChainPosition, type EntryContent, firstPrevHash, type SealedEntry } from './chain.ts';
 import type { AuditQuery, AuditRow } from './contract.ts';
 
@@ -254,6 +254,26 @@ export async function listChains(db: Db): Promise<{ workspace_id: string | null 
   const { rows } = await sql<{
     workspace_id: string | null;
   }>`/* service */ select workspace_id from audit_chains`.execute(db);
+  return rows;
+}
+
+/** Lists all chains with their starts and ends. */
+export async function listWholeChains(db: Db) {
+  const { rows } = await sql<Omit<Tables['audit_chains'], 'chain_id'>>`/* service */
+    select workspace_id, first_sequence, first_prev_hash, last_sequence, last_hash from audit_chains
+    order by workspace_id nulls first`.execute(db);
+  return rows;
+}
+
+/** Lists a chain's sealed entries from this sequence number on, in ascending order. */
+export async function listSealedOfChain(
+  db: Db,
+  workspace_id: string | null,
+  from: number,
+  limit: number,
+): Promise<SealedEntry[]> {
+  const { rows } = await sql<SealedEntry>`/* service */ select sequence, entry, prev_hash, hash from audit_entries
+    where ${whereChain(workspace_id)} and sequence >= ${from} order by sequence limit ${limit}`.execute(db);
   return rows;
 }
 

@@ -1,6 +1,7 @@
 // Removes blobs, which are the stored contents of published files, once no deployment uses them. A sweep deletes
 // their rows, and the database queues their objects for removal in the same transaction. Purging an app or a workspace
 // does the same. A job then removes the queued objects.
+import { isBackupRunning } from '../../core/backups/lock.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -42,6 +43,7 @@ const keptMs = 60 * 60 * 1000;
  * fails, the storage is assumed to be down.
  */
 async function removeObjects(db: Db, objectStorage: ObjectStorage, now: Date): Promise<number> {
+  if (await isBackupRunning(db)) return 0; // it still copies what its dump names
   const keys = await listRemovals(db, new Date(now.getTime() - keptMs), objectsPerRun);
   const failures: unknown[] = [];
   let removed = 0;

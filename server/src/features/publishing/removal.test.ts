@@ -8,6 +8,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Files, publishFiles, putFiles } from '../../../test/support/published.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
+import { tryBackupLock } from '../../core/backups/lock.ts';
 import { recountWorkspace } from '../../core/storage/recount.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'removal-'));
@@ -148,6 +149,26 @@ describe("an object that can't be removed", () => {
     world.clock.aheadMs = day;
     await removeObjects();
     expect(await listed()).toEqual([]);
+  });
+});
+
+describe('a back-up', () => {
+  it('keeps replaced objects until it has ended', async () => {
+    const app = await newApp();
+    await publish(app, { 'dist/a.txt': 'first' });
+    await publish(app, { 'dist/a.txt': 'second' });
+    await forgetDeployments(app, 1);
+    world.clock.aheadMs = 2 * day;
+    await sweep();
+    await world.db.connection().execute(async (connection) => {
+      expect(await tryBackupLock(connection)).toBe(true);
+      world.clock.aheadMs = 3 * day;
+      await removeObjects();
+      expect(listObjects(app)).toHaveLength(2);
+      await sql`select pg_advisory_unlock_all()`.execute(connection);
+    });
+    await removeObjects();
+    expect(listObjects(app)).toHaveLength(1);
   });
 });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { isBackupRunning } from '../../core/backups/lock.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import { writeArchive } from '../../kit/archive/write-archive.ts';
@@ -152,6 +153,7 @@ export const createExportQueue = (deps: ExportDeps & { readonly clock: Clock }):
 
 /** Removes expired archives. An archive expires seven days after it was written. */
 export async function removeExpiredExports(db: Db, objects: ObjectStorage, now: Date): Promise<number> {
+  if (await isBackupRunning(db)) return 0; // it still copies what its dump names
   const expired = await listExpiredExports(db, now);
   await objects.remove(expired.map((row) => archiveKey(row.id)));
   for (const row of expired) await removeExport(db, row);
