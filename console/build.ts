@@ -1,17 +1,22 @@
-// `npm run build -w console`: bundles the console, compresses the files, and lists them in `dist/files.json`.
+// `npm run build -w console [-- FOLDER]`: bundles the console into `dist` or the folder, compresses the files, and lists
+// them in `files.json`.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'vite';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const dist = join(here, 'dist');
+const dist = resolve(process.argv[2] ?? join(here, 'dist'));
 
 // Tests set it to `test`, for which React is twice as large.
 process.env.NODE_ENV = 'production';
-await build({ configFile: join(here, 'vite.config.ts'), logLevel: 'warn' });
+await build({
+  configFile: join(here, 'vite.config.ts'),
+  logLevel: 'warn',
+  build: { outDir: dist, emptyOutDir: true },
+});
 placeThemeScript();
 const paths = listFiles(dist);
 writeFileSync(join(dist, 'files.json'), `${JSON.stringify(paths.map(compressFile), null, 2)}\n`);

@@ -91,16 +91,19 @@ async function addNode(folder: string): Promise<void> {
   await writeFile(join(bin, 'plinthctl'), startScript('client/cli/dist/main.js'), { mode: 0o755 });
 }
 
-async function addConsole(folder: string): Promise<void> {
-  await run('npm', ['run', '--silent', 'build', '-w', 'console'], root);
-  await cp(join(root, 'console/dist'), join(folder, 'console/dist'), { recursive: true });
-}
+/** Built apart from `console/dist`, which a running API may serve. */
+const addConsole = (folder: string): Promise<string> =>
+  run(process.execPath, [join(root, 'console/build.ts'), join(folder, 'console/dist')], root);
 
 /** Adds plinthctl, and the packages of both clients for whoever installs them elsewhere. */
 async function addClients(folder: string): Promise<void> {
-  await packClient(join(root, 'client/sdk'));
-  await packCommandLine(join(root, 'client/cli/dist'));
-  await cp(join(root, 'client/cli/package.json'), join(folder, 'client/cli/package.json'));
-  await cp(join(root, 'client/cli/dist'), join(folder, 'client/cli/dist'), { recursive: true });
-  for (const workspace of ['client/sdk', 'client/cli']) await packPackage(workspace, join(folder, 'client'));
+  const [library, program] = [join(folder, 'client/sdk'), join(folder, 'client/cli')];
+  for (const workspace of ['client/sdk', 'client/cli']) {
+    await mkdir(join(folder, workspace), { recursive: true });
+    await cp(join(root, workspace, 'package.json'), join(folder, workspace, 'package.json'));
+  }
+  await packClient(library);
+  await packCommandLine(join(program, 'dist'));
+  for (const workspace of [library, program]) await packPackage(workspace, join(folder, 'client'));
+  await rm(library, { recursive: true });
 }

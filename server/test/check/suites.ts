@@ -126,7 +126,7 @@ export const suites: readonly Suite[] = [
   },
   {
     name: 'install',
-    judges: ['deploy', 'package-lock.json', 'server/src/commands', 'server/src/kit/http'],
+    judges: ['client', 'console', 'deploy', 'package-lock.json', 'server/src/commands', 'server/src/kit/http'],
     tests: ['server/test/install/*.test.ts'],
   },
   {
