@@ -16,7 +16,7 @@ export async function settleFiles(folder: string, time: Date): Promise<void> {
 }
 
 const forDevelopers =
-  /\.(d\.[cm]?ts|map|test\.[cm]?[jt]s)$|\/node_modules\/(@[^/]+\/)?[^/]+\/(docs?|examples?|tests?)\//;
+  /\/node_modules\/.*\.(d\.[cm]?ts|map|test\.[cm]?[jt]s)$|\/node_modules\/(@[^/]+\/)?[^/]+\/(docs?|examples?|tests?)\//;
 
 /** Removes what packages contain for editors, debuggers and their own tests, a third of their size. Nothing loads it. */
 export async function removeFromPackages(folder: string): Promise<void> {

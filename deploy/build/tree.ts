@@ -70,7 +70,7 @@ async function installPackages(folder: string): Promise<void> {
   const others = workspaces.filter((each) => each !== 'server').map((each) => each.split('/')[0] as string);
   const leftOvers = ['package-lock.json', 'node_modules/.package-lock.json', 'node_modules/@plinth', ...others];
   for (const path of leftOvers) await rm(join(folder, path), { recursive: true, force: true });
-  for (const path of ['node_modules', 'server/node_modules']) await removeFromPackages(join(folder, path));
+  await removeFromPackages(folder);
   const { name, version, description, license, engines } = manifest;
   const kept = { name, version, private: true, description, license, type: 'module', engines };
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(kept, null, 2)}\n`);
