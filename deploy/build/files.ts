@@ -15,13 +15,16 @@ export async function settleFiles(folder: string, time: Date): Promise<void> {
   }
 }
 
+/** TypeScript's own programs, and its messages in other languages: only its library is used. */
+const ofTypeScript =
+  /\/node_modules\/typescript\/(bin\/|lib\/(_?ts(c|server)|_?typingsInstaller|watchGuard|[a-z]{2}(-[a-z]{2})?\/))/;
 const forDevelopers =
   /\/node_modules\/.*\.(d\.[cm]?ts|map|test\.[cm]?[jt]s)$|\/node_modules\/(@[^/]+\/)?[^/]+\/(docs?|examples?|tests?)\//;
 
 /** Removes what packages contain for editors, debuggers and their own tests, a third of their size. Nothing loads it. */
 export async function removeFromPackages(folder: string): Promise<void> {
   for (const path of await listFiles(folder))
-    if (forDevelopers.test(path)) await rm(path, { recursive: true, force: true });
+    if (forDevelopers.test(path) || ofTypeScript.test(path)) await rm(path, { recursive: true, force: true });
 }
 
 /** The size of all files, without what a file system adds. */

@@ -33,7 +33,9 @@ export type Config = Values<Settings>;
 
 const settingEntries: [string, Setting<unknown>][] = Object.entries(settings);
 const settingNames = settingEntries.map(([name]) => name);
-const variableNames = [...settingNames, ...settingNames.map((name) => name + fileSuffix)];
+/** Names the file that settings are read from. */
+const settingsFileVariable = 'PLINTH_ENV_FILE';
+const variableNames = [settingsFileVariable, ...settingNames, ...settingNames.map((name) => name + fileSuffix)];
 
 export class ConfigError extends Error {}
 
@@ -131,9 +133,17 @@ export const settingText = (name: keyof Settings): string | undefined =>
 export const readDatabaseUrl = (name: 'DATABASE_URL' | 'MIGRATE_DATABASE_URL'): string =>
   settingText(name) ?? settings.DATABASE_URL.defaultText ?? '';
 
+/** These make a program load code of others. */
+const loaderVariable = /^(LD_|NODE_OPTIONS$|GIT_|PYTHON|PERL)/;
+
+/** The file that settings are read from besides the environment: `.env` in the working directory, or this one. */
+export const settingsFile = (): string => process.env[settingsFileVariable] || '.env';
+
 /** The environment for a program that needs none of Plinth's settings, and with them none of its secrets. */
 export const programEnvironment = (more: Readonly<Record<string, string>>): Environment => ({
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !variableNames.includes(name))),
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !variableNames.includes(name) && !loaderVariable.test(name)),
+  ),
   ...more,
 });
 

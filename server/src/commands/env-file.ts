@@ -1,23 +1,27 @@
 // Loads the `.env` file and adds keys to it. Only the file's owner may read it, because it contains keys.
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { settingsFile } from '../config.ts';
 import { formatKeys, newKeys } from './keys.ts';
 
 const ownerOnly = 0o600;
 
-/** Loads `.env` if there is one, and warns if other users of the machine can read or change it. */
+/**
+ * Loads `.env`, or the file that is named instead, if there is one. Warns if other users of the machine can read or change
+ * `.env`, which contains keys; other files name them.
+ */
 export function loadEnvFile(): void {
-  const path = '.env';
+  const path = settingsFile();
   if (!existsSync(path)) return;
   // Windows does not have these file modes.
-  const isOpenToOthers = process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
+  const isOpenToOthers = path === '.env' && process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
   if (isOpenToOthers)
     console.error(`${path} contains keys, and other users on this machine can read it. Run: chmod 600 ${path}`);
   process.loadEnvFile(path);
 }
 
 /** Lists the names in `.env`, if there is such a file. */
-export const listEnvFileNames = (path = '.env'): string[] =>
+export const listEnvFileNames = (path = settingsFile()): string[] =>
   existsSync(path) ? Object.keys(parseEnv(readFileSync(path, 'utf8'))) : [];
 
 /**

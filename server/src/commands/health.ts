@@ -14,7 +14,8 @@ const pauseMs = 200;
 /** Exits with 0 if the process is alive, 1 if it is not, and 2 if it can't be asked. */
 export async function health(args: string[]): Promise<never> {
   const { worker, wait } = readOptions(args) ?? exit(2, `usage: plinth ${healthUsage}`);
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  const file = process.env.PLINTH_ENV_FILE || '.env'; // as config.ts says
+  if (existsSync(file)) process.loadEnvFile(file);
   const { HOST, PORT, WORKER_METRICS_PORT } = readFiles(process.env, [
     'HOST',
     'PORT',

@@ -42,6 +42,7 @@ const plainSecrets: Record<string, string> = {
   SIGNING_KEY: newKey(),
   MASTER_KEYS: `a:${newKey()}`,
   PLINTH_SETUP_TOKEN: newSecret(),
+  PLINTH_KEYS_PASSPHRASE: newSecret(),
   STORAGE_S3_SECRET_ACCESS_KEY: newSecret(),
   MODEL_API_KEY: newSecret(),
   PAYMENTS_SECRET_KEY: newSecret(),

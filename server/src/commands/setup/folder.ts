@@ -43,7 +43,10 @@ export async function writeForSystemd(folder: string, answers: Answers, password
     'TRUSTED_PROXIES=127.0.0.1',
   ]);
   const { migrate_database_url, ...secrets } = newSecrets(passwords, '127.0.0.1:5432');
-  await mkdir(secretsFolder, { recursive: true, mode: 0o750 });
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o755);
+  await mkdir(secretsFolder);
+  await chmod(secretsFolder, 0o750);
   await chown(secretsFolder, 0, gid);
   for (const [name, value] of Object.entries(secrets)) {
     await write(join(secretsFolder, name), value, 0o640);

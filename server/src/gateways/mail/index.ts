@@ -1,6 +1,7 @@
 // Outgoing mail over SMTP. Failures are returned as results, not thrown.
 import type { Transporter } from 'nodemailer';
 import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection';
+import { isOnThisMachine } from '../../kit/outbound/address.ts';
 
 export interface Message {
   readonly to: string;
@@ -66,7 +67,7 @@ export function openMail(smtpUrl: string | undefined, from: string, onFailure: (
 }
 
 /**
- * A stand-in names its inbox in its address:
+ * A stand-in on this machine names its inbox in its address:
  *
  *   smtp://127.0.0.1:2525?inbox=http%3A%2F%2F127.0.0.1%3A2580%2Finbox
  */
@@ -75,8 +76,9 @@ function readAddress(smtpUrl: string): { readonly server: string; readonly inbox
   const inbox = address.searchParams.get('inbox');
   if (inbox === null) return { server: smtpUrl, inboxUrl: undefined };
   address.searchParams.delete('inbox');
-  const isPage = /^https?:$/.test(URL.parse(inbox)?.protocol ?? '');
-  return { server: address.href, inboxUrl: isPage ? inbox : undefined };
+  const page = URL.parse(inbox);
+  const isHere = page?.protocol === 'http:' && isOnThisMachine(page) && page.username === '';
+  return { server: address.href, inboxUrl: isHere ? inbox : undefined };
 }
 
 async function checkConnection({

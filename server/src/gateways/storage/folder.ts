@@ -1,7 +1,7 @@
 // Stores objects as files in a folder that all processes share. A file appears under its name only once it is
 // complete and on disk.
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { lchown, lstat, mkdir, open, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { removeAbandoned } from '../../kit/abandoned.ts';
 import { StorageUnavailable } from '../../kit/unavailable.ts';
@@ -18,19 +18,24 @@ export function openFolder(folder: string): ObjectStorage {
     return join(folder, key);
   };
   let sweptAt = Number.NEGATIVE_INFINITY;
+  const isRoot = process.getuid?.() === 0;
   return {
     async put(key, content) {
       const path = toPath(key);
       const temporary = join(folder, unfinished, randomUUID());
+      let owner: Owner | undefined;
       try {
-        await createFolder(join(folder, unfinished), folder);
+        owner = isRoot ? await findOwner(folder) : undefined;
+        await createFolder(join(folder, unfinished), folder, owner);
         await writeFile(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
-        await moveInto(temporary, path, folder);
+        if (owner !== undefined) await lchown(temporary, owner.uid, owner.gid);
+        await moveInto(temporary, path, folder, owner);
       } catch (error) {
         await rm(temporary, { force: true }).catch(() => {}); // removed later, together with crashed processes' files
         throw toPutError(content, error);
       }
-      if (performance.now() - sweptAt < sweepEveryMs) return;
+      // The owner could have placed a link there, and root would follow it.
+      if (owner !== undefined || performance.now() - sweptAt < sweepEveryMs) return;
       sweptAt = performance.now();
       void removeAbandoned(join(folder, unfinished), { afterMs: abandonedMs });
     },
@@ -64,21 +69,43 @@ async function readFile(path: string, range: ByteRange | undefined) {
   }
 }
 
+type Owner = { readonly uid: number; readonly gid: number };
+
+/**
+ * The user whose processes use the folder. Root gives them what it creates, or they could not read it. Undefined if the
+ * folder does not exist or is root's own.
+ */
+async function findOwner(folder: string): Promise<Owner | undefined> {
+  const found = await stat(folder).catch(unlessMissing);
+  return found === undefined || found.uid === 0 ? undefined : found;
+}
+
 /** A rename is durable only once its folder has been flushed too. */
-async function moveInto(from: string, path: string, root: string): Promise<void> {
+async function moveInto(from: string, path: string, root: string, owner: Owner | undefined): Promise<void> {
   const parent = dirname(path);
   await rename(from, path).catch(async (error) => {
     if (getCode(error) !== 'ENOENT') throw error;
-    await createFolder(parent, root);
+    await createFolder(parent, root, owner);
     await rename(from, path);
   });
   await flushFolder(parent);
 }
 
-async function createFolder(path: string, root: string): Promise<void> {
-  if ((await mkdir(path, { recursive: true, mode: 0o700 })) === undefined) return;
+async function createFolder(path: string, root: string, owner: Owner | undefined): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (owner !== undefined) await giveTo(owner, path, root, first);
+  if (first === undefined) return;
   const names = relative(root, path).split(sep);
   for (let depth = 0; depth < names.length; depth += 1) await flushFolder(join(root, ...names.slice(0, depth)));
+}
+
+/** Refuses links, which lead root to another place. `first` is the outermost folder that was created. */
+async function giveTo(owner: Owner, path: string, root: string, first: string | undefined): Promise<void> {
+  for (let each = path; each !== root && each !== dirname(each); each = dirname(each)) {
+    if (!(await lstat(each)).isDirectory()) throw new Error(`${each} is not a folder`);
+    if (first !== undefined && (each === first || each.startsWith(first + sep)))
+      await lchown(each, owner.uid, owner.gid);
+  }
 }
 
 async function flushFolder(path: string): Promise<void> {

@@ -94,13 +94,26 @@ const maxDiscardMs = 30_000;
 /** A client that sends nothing for this long is waiting for the response. */
 const maxPauseMs = 1_000;
 
+/** What a process discards at once, and per second afterwards. Beyond it, connections are closed instead. */
+const allowance = { bytes: 128 * 1024 * 1024, perSecond: 16 * 1024 * 1024 };
+const left = { bytes: allowance.bytes, at: performance.now() };
+
+/** Returns whether the process may discard these bytes. */
+function takeAllowance(bytes: number): boolean {
+  const now = performance.now();
+  left.bytes = Math.min(allowance.bytes, left.bytes + ((now - left.at) / 1_000) * allowance.perSecond) - bytes;
+  left.at = now;
+  return left.bytes > 0;
+}
+
 /** Whether the request has a body that has not been read completely. */
 export const hasUnreadBody = (body: IncomingMessage): boolean => hasBody(body) && !body.readableEnded;
 
 /**
  * Reads and discards the rest of the body before a response is sent. Most clients and proxies read no response while
  * they are sending, and if the connection is closed meanwhile, they report that it broke instead. Returns false if the
- * client stops sending or there is too much to read, in which case the connection must be closed.
+ * client stops sending, there is too much to read, or the process has discarded too much, in which case the connection
+ * must be closed.
  */
 export async function discardBody(body: IncomingMessage): Promise<boolean> {
   if (!hasUnreadBody(body)) return true;
@@ -110,7 +123,7 @@ export async function discardBody(body: IncomingMessage): Promise<boolean> {
   const timers = [maxPauseMs, maxDiscardMs].map((ms) => setTimeout(resolve, ms, false));
   const onData = (chunk: Buffer) => {
     discarded += chunk.length;
-    if (discarded > maxDiscardedBytes) resolve(false);
+    if (!takeAllowance(chunk.length) || discarded > maxDiscardedBytes) resolve(false);
     else timers[0]?.refresh();
   };
   body.on('data', onData);
