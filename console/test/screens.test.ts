@@ -239,7 +239,7 @@ describe('the users of an app', () => {
     const [file] = await Promise.all([page.waitForEvent('download'), press(page, 'Download as CSV')]);
     expect(file.suggestedFilename()).toBe('Task.csv');
     expect(await readFile(await file.path(), 'utf8')).toMatch(
-      /^\uFEFFTitle,Cost,Created by,Added,Id\r\nBring cake,5,Ann Archer,[^,]+,[^,]+\r\n$/,
+      /^\uFEFF"Title","Cost","Created by","Added","Id"\r\n"Bring cake",5,"Ann Archer","[^,]+","[^,]+"\r\n$/,
     );
     await page.getByRole('button', { name: 'Bring cake' }).click();
     await page.getByRole('button', { name: 'See it as Ann Archer' }).click();

@@ -151,8 +151,8 @@ async function putObjects({ folder, manifest, storage, signal, progress }: Resto
   const keys = Object.keys(manifest.objects ?? {});
   let done = 0;
   progress.begin('copying objects', () => `${done} of ${keys.length}`);
-  await forEach(keys, signal, async (key) => {
-    await copyObject(from, storage, key);
+  await forEach(keys, signal, async (key, signal) => {
+    await copyObject(from, storage, key, signal);
     done += 1;
   });
 }

@@ -44,6 +44,8 @@ describe('for containers', () => {
     await run(second, ...address);
     const settings = readSettings(first);
     expect(settings).toMatchObject({ BASE_URL: 'https://plinth.example.com', APPS_DOMAIN: 'apps.example.net' });
+    const statements = readFileSync(join(first, 'secrets/database.sql'), 'utf8');
+    expect(statements).toContain('create role plinth_owner login createdb password'); // `plinth backup --verify` needs it
     expect(settings.TRUSTED_PROXIES).toEqual(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16']);
     for (const name of readdirSync(join(first, 'secrets'))) {
       const [one, other] = [first, second].map((folder) => readFileSync(join(folder, 'secrets', name), 'utf8'));

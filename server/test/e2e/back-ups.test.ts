@@ -267,6 +267,23 @@ describe('a back-up', () => {
     expect(readdirSync(directory).filter((name) => !name.startsWith('.'))).toHaveLength(1);
   });
 
+  it('is not kept if its session, and with it the lock, is lost after the dump', async () => {
+    const directory = newFolder();
+    await using locked = await lockOutDumps();
+    const running = installation.plinth('backup', directory);
+    await expect.poll(() => isDumpWaiting()).toBe(true);
+    const ended = failureOf(running);
+    const name = new URL(ownerUrl).pathname.slice(1);
+    const lost = await queryOn(
+      ownerUrl,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and application_name = 'plinth backup'`,
+    );
+    expect(lost).toHaveLength(1);
+    await locked.release(); // pg_dump has the snapshot, and completes
+    expect(await ended).toMatch(/^The connection to PostgreSQL was lost while .* No back-up was made\./);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
   it('is refused while the storage lacks what the database names, such as with the wrong folder', async () => {
     const wrong = commandLine({ ...live, STORAGE_FOLDER: newFolder() });
     const directory = newFolder();
@@ -445,10 +462,23 @@ describe('--verify', () => {
   it('takes the newest one of a folder, and leaves no database behind', async () => {
     const { directory, backup } = await backUp();
     const name = new URL(ownerUrl).pathname.slice(1);
-    await asAdmin(async (client) => void (await client.query(`create database ${name}_verify_1`))); // by a crashed one
+    const mine = `${name}_verify_1_mine`;
+    await asAdmin(async (client) => {
+      await client.query(`create database ${name}_verify_1`); // by a crashed one
+      await client.query(`create database ${mine}`);
+    });
+    // The newest one is of another server.
+    const other = { ...withoutDigest(readManifest(backup)), system_identifier: '1' };
+    mkdirSync(join(directory, 'plinth-99990101T000000Z'));
+    writeFileSync(join(directory, 'plinth-99990101T000000Z', 'manifest.json'), formatManifest(other));
     expect((await installation.plinth('backup', '--verify', directory)).stdout).toContain(`${backup} is whole`);
-    const left = await queryOn(ownerUrl, `select from pg_database where datname like '${name}\\_verify%'`);
-    expect(left).toEqual([]);
+    const left = await queryOn(ownerUrl, `select datname from pg_database where datname like '${name}\\_verify%'`);
+    expect(left).toEqual([{ datname: mine }]);
+    await asAdmin(async (client) => void (await client.query(`drop database ${mine}`)));
+    rmSync(backup, { recursive: true });
+    expect(await failureOf(installation.plinth('backup', '--verify', directory))).toContain(
+      `${directory} has no back-up of the database "${name}".`,
+    );
     const [state] = await queryOn<{ verified_name: string }>(ownerUrl, 'select * from backup_state');
     expect(backup).toContain(state?.verified_name);
   });
@@ -462,11 +492,12 @@ describe('--verify', () => {
       expect(await failureOf(asRunRole.plinth('backup', ...args))).toMatch(
         /^The role "\w+" does not own the tables\. Set/,
       );
-    await queryOn(ownerUrl, `grant select, insert on backup_state to ${role}`);
+    await queryOn(ownerUrl, `grant select, insert, update on backup_state to ${role}`);
     const limited = commandLine({ ...settings, MIGRATE_DATABASE_URL: withRole(ownerUrl, role) });
     expect(await failureOf(limited.plinth('backup', '--verify', directory))).toContain(
       `the role "${role}" may not create one. As a superuser of PostgreSQL, run: alter role "${role}" createdb`,
     );
+    expect(await readMetrics()).toMatch(/^plinth_backup_verify_failed 1$/m);
     await queryOn(ownerUrl, `revoke all on backup_state from ${role}`);
     await asAdmin(async (client) => void (await client.query(`drop role ${role}`)));
   });

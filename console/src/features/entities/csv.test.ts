@@ -17,14 +17,31 @@ const writeTitle = (title: string) => writeRows(schema, [{ record: { ...record, 
 
 it('a file has all fields, who created a record, and when', () => {
   const row = { record: { ...record, title: 'Say "hi",\nthen go', cost: -5, tags: ['a', 'b'] } };
-  expect(writeHead(schema)).toBe('\uFEFFTitle,Due date,Cost,Tags,Created by,Added,Id\r\n');
+  expect(writeHead(schema)).toBe('\uFEFF"Title","Due date","Cost","Tags","Created by","Added","Id"\r\n');
   expect(writeRows(schema, [row])).toBe(
-    `"Say ""hi"",\nthen go",,-5,"[""a"",""b""]",ann@example.com,${record.created_date},r1\r\n`,
+    `"Say ""hi"",\nthen go",,-5,"[""a"",""b""]","ann@example.com","${record.created_date}","r1"\r\n`,
   );
 });
 
-it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])('the text %j is no formula', (text) => {
-  expect(writeTitle(text)).toBe(`"'${text}"`);
+it.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＋1', '－1', '＠SUM(A1)', '\t1', '\r1', '\n1'])(
+  'the text %j is no formula',
+  (text) => expect(writeTitle(text)).toBe(`"'${text}"`),
+);
+
+it.each([
+  ['a;=1', `"a;'=1"`],
+  ['a\t+1', `"a\t'+1"`],
+  ['a;＝1;@b', `"a;'＝1;'@b"`],
+  ['a\n-1', `"a\n'-1"`],
+  ['\n=1', `"'\n'=1"`],
+  ['a;"=1', `"a;""'=1"`],
+  ['a-1; b=2 ;"c"', `"a-1; b=2 ;""c"""`],
+])('the text %j is none where a program splits it', (title, cell) => {
+  expect(writeRows(schema, [{ record: { ...record, title } }]).startsWith(`${cell},`)).toBe(true);
+});
+
+it('a comma in a text begins no formula', () => {
+  expect(writeRows(schema, [{ record: { ...record, title: 'a,=1' } }])).toMatch(/^"a,'=1",/);
 });
 
 describe('who created a record', () => {

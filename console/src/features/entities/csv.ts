@@ -28,13 +28,17 @@ export const writeRows = ({ properties = {} }: Schema, rows: readonly Row[]): st
 const writeLine = (values: readonly unknown[]): string => `${values.map(writeCell).join(',')}\r\n`;
 
 /**
- * Spreadsheet programs run a text that begins with one of these characters as a formula, and the text may be a
- * stranger's. The apostrophe makes it text. A number stays one: `-5` is written as it is.
+ * Spreadsheet programs run a text that begins with one of these signs as a formula, and the text may be a stranger's. A
+ * program that takes another separator than the comma splits the text, so a sign after a separator counts, too, and after
+ * quotation marks that it would drop. The apostrophe makes `=1` and `a;=1` the texts `'=1` and `a;'=1`.
  */
-const formula = /^[=+\-@\t\r]/;
+const formulas = /(^|[,;\t\r\n]|[;\t\r\n]"+)(?=[=+\-@＝＋－＠])/g;
+/** Some programs drop these at the beginning. */
+const blank = /^(?=[\t\r\n])/;
 
+/** A number stays one: `-5` is written as it is. */
 function writeCell(value: unknown): string {
   const text = formatValue(value);
-  const safe = typeof value !== 'number' && formula.test(text) ? `'${text}` : text;
-  return /[",\r\n']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  if (typeof value === 'number' || text === '') return text;
+  return `"${text.replaceAll(formulas, "$1'").replace(blank, "'").replaceAll('"', '""')}"`;
 }

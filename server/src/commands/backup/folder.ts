@@ -58,12 +58,7 @@ type Origin = Pick<Manifest, 'database' | 'system_identifier'>;
  * that it has removed.
  */
 export async function removeOldest(directory: string, newest: string, keep: number, origin: Origin): Promise<string[]> {
-  const own = (await listComplete(directory)).filter(
-    ({ name, manifest }) =>
-      name !== newest &&
-      manifest.database === origin.database &&
-      manifest.system_identifier === origin.system_identifier,
-  );
+  const own = (await listComplete(directory)).filter(({ name, manifest }) => name !== newest && isOf(origin, manifest));
   const removed = own.slice(0, Math.max(0, own.length - (keep - 1))).map(({ name }) => name);
   for (const name of removed) {
     // From then on it does not look complete.
@@ -74,15 +69,23 @@ export async function removeOldest(directory: string, newest: string, keep: numb
   return removed;
 }
 
-/** The folder of a back-up: the one named, or the newest complete one in it. */
-export async function findBackup(path: string): Promise<string> {
+/** The folder of a back-up: the one named, or the newest complete one of the same database in it. */
+export async function findBackup(path: string, origin: Origin): Promise<string> {
   const names = await readdir(path).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`${path} can't be read (${error.code}). Name the folder of a back-up.`);
   });
   if (names.includes(manifestFile)) return path;
-  const newest = names
-    .filter((name) => completeName.test(name))
-    .sort()
-    .at(-1);
-  return newest === undefined ? path : join(path, newest);
+  const complete = names.filter((name) => completeName.test(name)).sort();
+  for (const name of complete.toReversed()) {
+    // One whose manifest can't be read may be of this database, so it is not passed over for an older one.
+    const manifest = await readManifest(join(path, name)).catch(() => undefined);
+    if (manifest === undefined || isOf(origin, manifest)) return join(path, name);
+  }
+  if (complete.length === 0) return path;
+  throw new ConfigError(
+    `${path} has no back-up of the database "${origin.database}". To verify one of another database or server, name its folder, such as ${join(path, complete.at(-1) ?? '')}.`,
+  );
 }
+
+const isOf = (origin: Origin, manifest: Manifest): boolean =>
+  manifest.database === origin.database && manifest.system_identifier === origin.system_identifier;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { listWholeChains } from '../../app/audit-chains.ts';
 import { toStorageSettings } from '../../app/settings.ts';
 import { type Config, ConfigError, readConfig } from '../../config.ts';
-import { tryBackupLock } from '../../core/backups/lock.ts';
+import { hasBackupLock, tryBackupLock } from '../../core/backups/lock.ts';
 import { listNamedObjects, type NamedObject } from '../../core/backups/named-objects.ts';
 import { findLatestMigration, readServerFacts, type ServerFacts, withSnapshot } from '../../core/backups/snapshot.ts';
 import { hasTable, recordBackup } from '../../core/backups/state.ts';
@@ -76,6 +76,7 @@ async function writeBackup(db: Db, config: Config, { directory, signal, ...choic
       ? { objects: null, missing_objects: [] }
       : await copyObjects(config, read.named, { folder: unfinished, signal, progress, ...choices });
     const manifest = toManifest(server, pgDump, { ...read, ...objects, commit: await readCommit() });
+    await requireLock(db);
     signal.throwIfAborted();
     await writeFile(join(unfinished, manifestFile), formatManifest(manifest), { mode: 0o600, flush: true });
     const name = nameBackup(read.taken_at);
@@ -86,6 +87,14 @@ async function writeBackup(db: Db, config: Config, { directory, signal, ...choic
   } finally {
     progress.end();
   }
+}
+
+/** Without the lock, workers may have removed objects before they were copied. */
+async function requireLock(db: Db): Promise<void> {
+  if (!(await hasBackupLock(db).catch(() => false)))
+    throw new ConfigError(
+      'The connection to PostgreSQL was lost while the back-up was made, and with it the lock that keeps workers from removing objects. No back-up was made. Find out what ended the connection, and run the command again.',
+    );
 }
 
 interface Place {
@@ -128,8 +137,8 @@ async function copyObjects(
   const damaged: string[] = [];
   progress.begin('copying objects', () => `${copied.size} of ${named.length}`);
   try {
-    await forEach(named, signal, async (object) => {
-      const digest = await copyObject(from, to, object.key);
+    await forEach(named, signal, async (object, signal) => {
+      const digest = await copyObject(from, to, object.key, signal);
       if (digest === undefined) missing.push(object);
       else copied.set(object.key, digest);
       if (digest !== undefined && object.sha256 !== null && digest.sha256 !== object.sha256) damaged.push(object.key);

@@ -6,20 +6,28 @@ import type { FileDigest } from './manifest.ts';
 
 const atOnce = 8;
 
-/** Runs `work` for each item, a few at a time. */
+/**
+ * Runs `work` for each item, a few at a time. After the first failure, no other item is begun and the signal of those that
+ * were begun is aborted. Throws the failure once all have ended.
+ */
 export async function forEach<Item>(
   items: readonly Item[],
   signal: AbortSignal,
-  work: (item: Item) => Promise<void>,
+  work: (item: Item, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const left = items.values();
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
   const next = async () => {
     for (const item of left) {
-      signal.throwIfAborted();
-      await work(item);
+      either.throwIfAborted();
+      await work(item, either);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, next));
+  const workers = Array.from({ length: atOnce }, next);
+  for (const worker of workers) worker.catch((error) => stop.abort(error));
+  await Promise.allSettled(workers);
+  either.throwIfAborted();
 }
 
 /** Digests a content piece by piece. */
@@ -48,12 +56,18 @@ export async function digestObject(storage: ObjectStorage, key: string): Promise
 }
 
 /** Returns the digest of what was copied. Undefined if there is no such object. */
-export async function copyObject(from: ObjectStorage, to: ObjectStorage, key: string): Promise<FileDigest | undefined> {
+export async function copyObject(
+  from: ObjectStorage,
+  to: ObjectStorage,
+  key: string,
+  signal: AbortSignal,
+): Promise<FileDigest | undefined> {
   const found = await from.get(key);
   if (found === undefined) return undefined;
   const digest = createDigest();
   async function* read(content: AsyncIterable<Buffer>) {
     for await (const chunk of content) {
+      signal.throwIfAborted();
       digest.add(chunk);
       yield chunk;
     }

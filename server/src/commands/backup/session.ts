@@ -13,7 +13,12 @@ export async function withOwner<Result>(
   work: (connection: Db) => Promise<Result>,
   url = migrateUrl(config),
 ): Promise<Result> {
-  const { db, close } = openDatabase<Tables>({ url, poolSize: 1, applicationName: 'plinth backup' });
+  const { db, close } = openDatabase<Tables>({
+    url,
+    poolSize: 1,
+    applicationName: 'plinth backup',
+    silenceTimeoutMs: 0, // a query that reads whole tables sends nothing for minutes
+  });
   try {
     return await db.connection().execute(async (connection) => {
       await liftTimeLimits(connection);

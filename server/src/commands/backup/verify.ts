@@ -1,6 +1,7 @@
 // Restores a back-up into a scratch database, compares it with its manifest, and records the outcome for /metrics.
 import { basename, join, resolve } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../../config.ts';
+import { tryVerifyLock } from '../../core/backups/lock.ts';
 import {
   createDatabase,
   dropDatabase,
@@ -31,11 +32,13 @@ export async function verifyBackup(path: string): Promise<void> {
   await untilInterrupted('The back-up was not verified.', (signal) =>
     withOwner(config, async (db) => {
       await requireOwner(db);
-      await requireRights(db);
-      const folder = await findBackup(path);
+      if (!(await tryVerifyLock(db)))
+        throw new ConfigError('Another back-up of this database is being verified. Wait until that has ended.');
+      const folder = await findBackup(path, await readServerFacts(db));
       const name = basename(resolve(folder));
       const progress = showProgress();
       try {
+        await requireRights(db);
         const manifest = await verify(db, config, folder, { signal, progress });
         await recordVerified(db, name, new Date());
         progress.end();

@@ -28,7 +28,7 @@ const newPassword = (): string => randomBytes(24).toString('hex');
 
 export const toSql = ({ owner, run }: Passwords): string =>
   [
-    `create role plinth_owner login password '${owner}';`,
+    `create role plinth_owner login createdb password '${owner}';`,
     `create role plinth_run login password '${run}';`,
     'grant pg_read_all_stats to plinth_run;',
     "create database plinth owner plinth_owner encoding 'UTF8' locale 'C.UTF-8' template template0;",

@@ -6,6 +6,7 @@ import type { AnyDb } from '../../kit/db/database.ts';
 export async function liftTimeLimits(connection: AnyDb): Promise<void> {
   await sql`set statement_timeout = 0`.execute(connection);
   await sql`set idle_in_transaction_session_timeout = 0`.execute(connection);
+  await sql`set idle_session_timeout = 0`.execute(connection);
 }
 
 export interface Snapshot {
@@ -67,12 +68,11 @@ export async function mayCreateDatabases(db: AnyDb): Promise<{ role: string; may
   return rows[0] ?? { role: '', may: false };
 }
 
-/** Databases that an interrupted `--verify` has left behind. */
+/** Databases that an interrupted `--verify` has left behind: their names are `prefix` and the id of its process. */
 export async function listUnusedDatabases(db: AnyDb, prefix: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`/* service */ select datname as name from pg_database d
-    where starts_with(datname, ${prefix}) and not exists (select from pg_stat_activity a where a.datid = d.oid)`.execute(
-    db,
-  );
+    where starts_with(datname, ${prefix}) and substr(datname, length(${prefix}) + 1) ~ '^[0-9]+$'
+      and not exists (select from pg_stat_activity a where a.datid = d.oid)`.execute(db);
   return rows.map(({ name }) => name);
 }
 

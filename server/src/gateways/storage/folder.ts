@@ -1,6 +1,7 @@
 // Stores objects as files in a folder that all processes share. A file appears under its name only once it is
 // complete and on disk.
 import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
 import { lchown, lstat, mkdir, open, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { removeAbandoned } from '../../kit/abandoned.ts';
@@ -51,8 +52,11 @@ export function openFolder(folder: string): ObjectStorage {
   };
 }
 
+/** Opening a named pipe would otherwise wait for a writer. Symbolic links could lead out of the storage. */
+const openFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
 async function readFile(path: string, range: ByteRange | undefined) {
-  const file = await open(path).catch(unlessMissing);
+  const file = await open(path, openFlags).catch(unlessMissing);
   if (file === undefined) return undefined;
   try {
     const found = await file.stat();

@@ -1,4 +1,5 @@
 // Tests that both drivers give the same guarantees, using files in a folder and a bucket on a real S3 server.
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -205,6 +206,13 @@ describe('a folder', () => {
     const looping = openStorage({ folder });
     symlinkSync('loop', join(folder, 'loop'));
     await expect(looping.get('loop')).rejects.toThrow(StorageUnavailable);
+    symlinkSync('a-file', join(folder, 'link'));
+    await expect(looping.get('link')).rejects.toThrow(StorageUnavailable);
+  });
+
+  it('has no object where a named pipe is, and does not wait for a writer', async () => {
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    expect(await openStorage({ folder }).get('pipe')).toBeUndefined();
   });
 });
 

@@ -80,6 +80,17 @@ describe('a silent server', () => {
     expect((await sql`select 4 as four`.execute(impatient.db)).rows).toEqual([{ four: 4 }]);
     await reopen();
   });
+
+  it('is waited for if there is no limit', async () => {
+    const slow = sql`select pg_sleep(0.5)`;
+    const openWith = (silenceTimeoutMs: number) =>
+      openDatabase<never>({ url: cloned.ownerUrl, poolSize: 1, silenceTimeoutMs });
+    const [limited, patient] = [openWith(100), openWith(0)];
+    expect(classifyFailure(await catchError(slow.execute(limited.db)))).toBe('connection_lost');
+    expect((await slow.execute(patient.db)).rows).toHaveLength(1);
+    await limited.close();
+    await patient.close();
+  });
 });
 
 describe('a large answer', () => {

@@ -29,7 +29,7 @@ export interface DatabaseOptions {
   applicationName?: string;
   /** How long a request waits for a free connection before it fails with 503. */
   acquireTimeoutMs?: number;
-  /** How long to wait for further bytes while the server is responding. */
+  /** How long to wait for further bytes while the server is responding. 0 for any time. */
   silenceTimeoutMs?: number;
   /** Receives the text of every statement before it is sent. Tests use it to check tenant predicates. */
   onStatement?: (text: string) => void;
@@ -271,7 +271,7 @@ export const takeAdvisoryLock = (db: AnyDb, name: string): Promise<void> =>
 
 /**
  * Drops a connection that receives nothing for this long during a query. Uses the socket's timer, which has no cost per
- * query.
+ * query. Node reads 0 as no limit.
  */
 function dropSilentConnections(client: pg.Client, timeoutMs: number): void {
   const inner = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };
