@@ -133,7 +133,7 @@ it('no snapshot is older than two seconds, however long the export of many recor
   let isWriting = true;
   const slow = new Writable({
     async write(_chunk, _encoding, done) {
-      await sleep(50);
+      await sleep(100);
       done();
     },
   });

@@ -95,7 +95,7 @@ const maxDiscardMs = 30_000;
 const maxPauseMs = 1_000;
 
 /** What a process discards at once, and per second afterwards. Beyond it, connections are closed instead. */
-const allowance = { bytes: 128 * 1024 * 1024, perSecond: 16 * 1024 * 1024 };
+const allowance = { bytes: 512 * 1024 * 1024, perSecond: 64 * 1024 * 1024 };
 const left = { bytes: allowance.bytes, at: performance.now() };
 
 /** Returns whether the process may discard these bytes. */
