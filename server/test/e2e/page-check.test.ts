@@ -16,6 +16,8 @@ import { startWorld } from '../support/world.ts';
 import { renderVectors, startVictim, vectorFiles, vectors } from './page-vectors.ts';
 
 const executable = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+/** What a run that was killed has left. */
+const leftBefore = new Set(readdirSync(tmpdir()));
 const failures: string[] = [];
 const onFailure = (outcome: string, why: string) => void failures.push(`${outcome}: ${why}`);
 const browser = openBrowser({ executable, noSandbox: false, onFailure });
@@ -442,5 +444,5 @@ async function listProcesses(): Promise<Process[]> {
 
 const listProfiles = (): string[] =>
   readdirSync(tmpdir())
-    .filter((name) => name.startsWith('plinth-browser-'))
+    .filter((name) => name.startsWith('plinth-browser-') && !leftBefore.has(name))
     .map((name) => join(tmpdir(), name));
