@@ -1,6 +1,5 @@
 // The commit that a release is built from. Everything that a release contains besides its files, such as times and
 // ids, derives from it, and two builds of one commit are equal.
-
 import { root } from './root.ts';
 import { run } from './run.ts';
 

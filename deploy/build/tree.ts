@@ -4,9 +4,9 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { packCommandLine } from '../../client/cli/pack.ts';
 import { packClient } from '../../client/sdk/pack.ts';
+import { version } from '../../server/src/release.ts';
 import { type Commit, listCommittedFiles, readCommit } from './commit.ts';
 import { removeFromPackages, settleFiles } from './files.ts';
-import { packPackage } from './packages.ts';
 import { root } from './root.ts';
 import { run } from './run.ts';
 import { writeSbom } from './sbom.ts';
@@ -31,7 +31,6 @@ export async function buildTree(output: string): Promise<Tree> {
   if (process.platform !== 'linux' || architecture === undefined)
     throw new Error(`Releases are built on Linux, on amd64 or arm64. This is ${process.platform} on ${process.arch}.`);
   const commit = await readCommit();
-  const { version } = JSON.parse(await readFile(join(root, 'server/package.json'), 'utf8')) as { version: string };
   const name = `plinth-${version}-linux-${architecture}`;
   const folder = join(output, name);
   await rm(folder, { recursive: true, force: true });
@@ -104,6 +103,8 @@ async function addClients(folder: string): Promise<void> {
   }
   await packClient(library);
   await packCommandLine(join(program, 'dist'));
-  for (const workspace of [library, program]) await packPackage(workspace, join(folder, 'client'));
+  // npm gives all packed files the same time.
+  const pack = ['pack', '--ignore-scripts', '--silent', `--pack-destination=${join(folder, 'client')}`];
+  for (const workspace of [library, program]) await run('npm', pack, workspace);
   await rm(library, { recursive: true });
 }

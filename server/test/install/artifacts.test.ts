@@ -74,8 +74,7 @@ describe.runIf(isRun && process.getuid?.() === 0)('the Debian package', () => {
     expect((await inDebian('find', cache, '-not', '-user', 'root')).stdout).toBe('');
   });
 
-  it('contains units that systemd accepts', async () => {
-    // systemd-analyze looks up the paths of programs in the root that it is given.
+  it('contains all units, and programs that can be run', async () => {
     const units = (await inDebian('find', '/usr/lib/systemd/system', '-name', 'plinth-*')).stdout.trim().split('\n');
     expect(units).toHaveLength(readdirSync(join(repository, 'deploy/systemd')).length);
     for (const unit of units) expect(existsSync(join(debian, unit))).toBe(true);
@@ -177,7 +176,7 @@ describe.runIf(isRun && why === undefined)(`the image${why === undefined ? '' : 
     const { checks } = JSON.parse(printed) as { checks: { part: string; outcome: string; message: string }[] };
     const find = (part: string) => checks.find((check) => check.part === part);
     expect(find('command sandbox')).toMatchObject({ message: expect.stringContaining('root') });
-    expect(find('browser')?.outcome).not.toBe('works');
+    expect(find('browser')).toMatchObject({ outcome: expect.not.stringMatching(/^works$/) });
     expect(await podman('logs', 'worker')).toContain('files of strangers are not kept apart from this worker');
   });
 
